@@ -1,0 +1,56 @@
+"""Checks of what callers pass in: every refusal names argument, value, condition and remedy."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral, Real
+
+
+def refuse(name: str, value: object, condition: str, remedy: str) -> ValueError:
+    """Return the error to raise when ``value`` breaks ``condition``.
+
+    >>> print(refuse("dim", -3, "a whole number of at least 1", "pass the embedding dimension"))
+    dim = -3 must be a whole number of at least 1: pass the embedding dimension
+    """
+    return ValueError(f"{name} = {value!r} must be {condition}: {remedy}")
+
+
+def whole(name: str, value: object, *, least: int = 1, remedy: str) -> int:
+    """Return ``value`` as an int if it is a whole number no smaller than ``least``."""
+    is_number = isinstance(value, Real) and not isinstance(value, bool)
+    if not is_number or not math.isfinite(value) or value != int(value) or value < least:  # type: ignore[arg-type,call-overload,operator]
+        raise refuse(name, value, f"a whole number of at least {least}", remedy)
+    return int(value)  # type: ignore[call-overload,no-any-return]
+
+
+def real(
+    name: str,
+    value: object,
+    *,
+    least: float = -math.inf,
+    most: float = math.inf,
+    open_least: bool = False,
+    open_most: bool = False,
+    remedy: str,
+) -> float:
+    """Return ``value`` as a finite float inside the given interval."""
+    if isinstance(value, (Real, Integral)) and not isinstance(value, bool):
+        number = float(value)
+        above = number > least if open_least else number >= least
+        below = number < most if open_most else number <= most
+        if math.isfinite(number) and above and below:
+            return number
+    raise refuse(name, value, _interval(least, most, open_least, open_most), remedy)
+
+
+def rng_seed(name: str, value: object) -> int:
+    """Return ``value`` as a seed: zero is a seed like any other."""
+    return whole(name, value, least=0, remedy="pass the integer seed to record with the result")
+
+
+def _interval(least: float, most: float, open_least: bool, open_most: bool) -> str:
+    if math.isinf(least) and math.isinf(most):
+        return "a finite number"
+    low = "" if math.isinf(least) else f"{'above' if open_least else 'at least'} {least:g}"
+    high = "" if math.isinf(most) else f"{'below' if open_most else 'at most'} {most:g}"
+    return "a finite number " + " and ".join(part for part in (low, high) if part)

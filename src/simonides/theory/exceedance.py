@@ -1,0 +1,163 @@
+r"""The law of a Gaussian plus many exceedances, by Laplace inversion on a saddle-point contour.
+
+Everything that is exact at finite size rests on one random variable,
+
+.. math:: X = g_1 + \sum_{j=1}^{n} (g'_j - a)_+ , \qquad g_1, g'_j \sim N(0, 1),
+
+and on the probability that it stays below a level :math:`b`. Its transform is known in closed form,
+
+.. math::
+    E\,e^{-zX} = e^{z^2/2}\, M(z)^n, \qquad M = 1 - Q(a) + I(z), \qquad
+    I(z) = E[e^{-z(g-a)};\, g > a] = \tfrac12 e^{-a^2/2}\, \mathrm{erfcx}\frac{a+z}{\sqrt2},
+
+so that :math:`P(X < b) = \frac{1}{2\pi i} \int e^{zb + z^2/2} M^n\, dz / z` on any vertical line to
+the right of the pole, and one less than that to the left of it. On the line through the saddle
+the integrand neither oscillates nor cancels, and because it is analytic the trapezoidal rule
+converges geometrically: about a hundred nodes give fourteen digits for any ``n``, also deep in the
+tails. The Fourier line (real part zero) would lose all digits there.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy import special
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Reals = NDArray[np.float64]
+    Complexes = NDArray[np.complex128]
+
+NODES = 128
+"""Trapezoidal nodes on the upper half of each contour."""
+
+_POLE_STEP = 0.16
+"""Step over the distance to the pole: the error of the rule is about exp(-2π/0.16) = 1e-17."""
+
+_WIDTH_STEP = 0.5
+"""Step over the width of the integrand: the error is about exp(-2π²/0.5²), far below rounding."""
+
+_BISECTIONS = 40
+_LOG_SADDLE_RANGE = (-12.0, 9.0)
+
+
+@dataclass(frozen=True)
+class ExceedanceSum:
+    """``n`` exceedances over thresholds ``a`` plus one Gaussian, compared with levels ``b``.
+
+    ``level`` and ``threshold`` are arrays of one shape; ``count`` is n, not necessarily whole.
+    """
+
+    level: Reals
+    threshold: Reals
+    count: float
+
+    @cached_property
+    def mean(self) -> Reals:
+        """Mean of the sum, n E(g - a)_+."""
+        a = self.threshold
+        return self.count * (density(a) - a * special.ndtr(-a))
+
+    @cached_property
+    def left_of_pole(self) -> NDArray[np.bool_]:
+        """Whether the contour passes left of the pole: where the probability exceeds a half."""
+        return self.level >= self.mean
+
+    @cached_property
+    def saddle(self) -> Reals:
+        """Real part of the contour: the minimum of the integrand's modulus on its side."""
+        sign = np.where(self.left_of_pole, -1.0, 1.0)
+        low = np.full(self.level.shape, _LOG_SADDLE_RANGE[0])
+        high = np.full(self.level.shape, _LOG_SADDLE_RANGE[1])
+        # Far from the pole the transform overflows, which only says that the saddle is nearer.
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            for _ in range(_BISECTIONS):
+                middle = (low + high) / 2
+                distance = np.exp(middle)
+                slope = sign * self._log_transform_slope(sign * distance) - 1 / distance
+                rising = ~(slope < 0)
+                high = np.where(rising, middle, high)
+                low = np.where(rising, low, middle)
+        return sign * np.exp((low + high) / 2)
+
+    @cached_property
+    def log_height(self) -> Reals:
+        """Logarithm of the integrand at the saddle: the size of the probability's smaller side."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            x = self.saddle
+            height = x * self.level + x * x / 2 + self._log_power(self._tail(x), self.threshold)
+            return np.where(np.isfinite(height), height - np.log(np.abs(x)), -np.inf)
+
+    @cached_property
+    def step(self) -> Reals:
+        """Spacing of the nodes along the contour."""
+        x, a = self.saddle, self.threshold
+        tail = self._tail(x)
+        transform = special.ndtr(a) + tail
+        first = (a + x) * tail - density(a)
+        second = tail + (a + x) * first
+        variance = 1 + self.count * (second / transform - (first / transform) ** 2)
+        return np.minimum(_POLE_STEP * np.abs(x), _WIDTH_STEP / np.sqrt(np.maximum(variance, 1.0)))
+
+    @cached_property
+    def nodes(self) -> Complexes:
+        """Points of the contour's upper half, one row per level."""
+        return self.saddle[:, None] + 1j * self.step[:, None] * np.arange(NODES)
+
+    @cached_property
+    def tail(self) -> Complexes:
+        """I(z), the part of one exceedance's transform above the threshold."""
+        a = self.threshold[:, None]
+        rotated = 1j * (a + self.nodes) / math.sqrt(2)
+        return np.asarray(np.exp(-a * a / 2) / 2 * special.wofz(rotated))
+
+    @cached_property
+    def weights(self) -> Complexes:
+        """The integrand exp(zb + z²/2) M^n at the nodes, times the rule's weights."""
+        z = self.nodes
+        log_power = self._log_power(self.tail, self.threshold[:, None])
+        integrand = np.exp(z * self.level[:, None] + z * z / 2 + log_power)
+        integrand[:, 0] /= 2
+        return np.asarray(integrand * (self.step[:, None] / math.pi))
+
+    @cached_property
+    def relative_tail(self) -> Complexes:
+        """n I(z) / M(z): the mean number of exceedances, tilted."""
+        return np.asarray(self.count * self.tail / (self.tail + special.ndtr(self.threshold[:, None])))
+
+    def integral(self, factor: Complexes | float) -> Reals:
+        """Integrate ``factor`` against the transform along the contour."""
+        return np.asarray((self.weights * factor).real.sum(axis=1))
+
+    def probability_below(self) -> Reals:
+        """P(X < b)."""
+        return np.clip(self.left_of_pole + self.integral(1 / self.nodes), 0.0, 1.0)
+
+    def _tail(self, x: Reals) -> Reals:
+        a = self.threshold
+        return np.asarray(np.exp(-a * a / 2) / 2 * special.erfcx((a + x) / math.sqrt(2)))
+
+    def _log_power(self, tail: Any, threshold: Reals) -> Any:
+        """n log M. Above zero M is one minus about 1/n, below zero it may be tiny: neither rounds."""
+        if self.count == 0:
+            return np.zeros_like(tail)
+        near_one = special.log1p(tail - special.ndtr(-threshold))
+        return self.count * np.where(threshold > 0, near_one, np.log(tail + special.ndtr(threshold)))
+
+    def _log_transform_slope(self, x: Reals) -> Reals:
+        a = self.threshold
+        tail = self._tail(x)
+        transform = special.ndtr(a) + tail
+        return np.asarray(
+            self.level + x + self.count * ((a + x) * tail - density(a)) / transform
+        )
+
+
+def density(x: Reals) -> Reals:
+    """Return the standard normal density."""
+    return np.asarray(np.exp(-x * x / 2) / math.sqrt(2 * math.pi))

@@ -1,0 +1,108 @@
+r"""Exact projections of score vectors onto the sets that recall a fact.
+
+These are the sampling counterpart of :mod:`simonides.theory.cone`: no quadrature, no approximation,
+one sorted pass per vector.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Reals = NDArray[np.float64]
+
+_BISECTIONS = 48
+
+
+def raised_level(target: Reals, rivals: Reals, *, margin: float = 0.0, weight: float = 1.0) -> Reals:
+    r"""Return the level to which the target rises against its rivals.
+
+    It solves :math:`t - a_1 = w \sum_j (a_j + c - t)_+`, row by row. For any set of rivals the
+    same equation without the positive part has a smaller solution, so the answer is the largest
+    solution over the sets of the highest rivals. Weight one projects onto the retrieval cone.
+
+    ``target`` has shape (rows,), ``rivals`` (rows, K - 1), the result (rows,).
+
+    >>> raised_level(np.array([0.0]), np.array([[1.0, -5.0]]))
+    array([0.5])
+    """
+    highest_first = -np.sort(-rivals, axis=1) + margin
+    active = np.arange(1, rivals.shape[1] + 1)
+    sums = target[:, None] + weight * np.cumsum(highest_first, axis=1)
+    return np.maximum(target, np.max(sums / (1 + weight * active), axis=1))
+
+
+def squared_distance(target: Reals, rivals: Reals, *, margin: float = 0.0) -> Reals:
+    """Return the squared distance of each score vector from the retrieval cone."""
+    level = raised_level(target, rivals, margin=margin)
+    lowered = np.maximum(rivals + margin - level[:, None], 0.0)
+    return np.asarray((target - level) ** 2 + np.einsum("ij,ij->i", lowered, lowered))
+
+
+def tail_squared_distance(
+    target: Reals, rivals: Reals, count: float, *, complete: bool = True
+) -> Reals:
+    r"""Return the squared distance from the set where the target beats its top rivals on average.
+
+    The set is :math:`\{z : z_1 \ge \text{mean of the top } k \text{ of } z_2 \ldots z_K\}`, with
+    fractional :math:`k` = ``count`` allowed. Its projection raises the target by :math:`\lambda`
+    and lowers rival :math:`j` by :math:`u_j = \min((a_j - \theta)_+, h)` with :math:`h = \lambda/k`
+    and :math:`\sum_j u_j = \lambda`. Given :math:`\theta`, the step is the smallest of
+    :math:`\sum_{j > i} (a_j - \theta)_+ / (k - i)` over :math:`i < k`; :math:`\theta` is then found by
+    bisection of a monotone function.
+
+    ``rivals`` has shape (rows, n), each row in descending order. With ``complete=False`` the rows
+    hold only the highest of all rivals, and one whose projection reaches further gives ``nan``.
+    """
+    size = rivals.shape[1]
+    count = arguments.real(
+        "count", count, least=1, most=size, remedy="average between one rival and all of them"
+    )
+    violated = target < _top_mean(rivals, count)
+    if count == size:
+        gap = np.maximum(rivals.mean(axis=1) - target, 0.0)
+        return np.asarray(gap**2 / (1 + 1 / size))
+    low, high = rivals[:, -1].copy(), rivals[:, int(np.ceil(count)) - 1].copy()
+    unreached = _excess(target, rivals, count, low)[0] < 0
+    if complete:
+        drop = 1.0
+        while unreached.any():
+            low = np.where(unreached, low - drop, low)
+            drop *= 2
+            unreached = _excess(target, rivals, count, low)[0] < 0
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        excess, _, _ = _excess(target, rivals, count, middle)
+        low = np.where(excess > 0, middle, low)
+        high = np.where(excess > 0, high, middle)
+    _, rise, lowered = _excess(target, rivals, count, low)
+    distance = rise**2 + np.einsum("ij,ij->i", lowered, lowered)
+    return np.where(violated, np.where(unreached, np.nan, distance), 0.0)
+
+
+def _top_mean(rivals: Reals, count: float) -> Reals:
+    whole = int(count)
+    top = rivals[:, :whole].sum(axis=1)
+    if whole < rivals.shape[1]:
+        top = top + (count - whole) * rivals[:, whole]
+    return np.asarray(top / count)
+
+
+def _excess(
+    target: Reals, rivals: Reals, count: float, theta: Reals
+) -> tuple[Reals, Reals, Reals]:
+    """Return by how much the raised target exceeds the lowered tail, the rise, and the lowering."""
+    above = np.maximum(rivals - theta[:, None], 0.0)
+    clipped = np.arange(int(np.ceil(count)))
+    remaining = above.sum(axis=1, keepdims=True) - np.cumsum(above, axis=1) + above
+    step = np.min(remaining[:, : clipped.size] / (count - clipped), axis=1)
+    rise = count * step
+    lowered = np.minimum(above, step[:, None])
+    tail_mean = theta + (above - lowered).sum(axis=1) / count
+    return target + rise - tail_mean, rise, lowered
