@@ -1,1 +1,51 @@
-__version__="0.1.0"
+"""How many facts fit in a matrix, and how to put them there."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.estimate import Estimate
+    from simonides.theory.capacity import Capacity, capacity
+    from simonides.theory.cone import statistical_dimension
+    from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
+    from simonides.theory.setting import Setting
+    from simonides.theory.spectrum import critical_load
+
+__version__ = "0.1.0"
+
+# Names are imported when they are first used, so that importing the package costs nothing.
+_HOMES = {
+    "Capacity": "simonides.theory.capacity",
+    "Estimate": "simonides.estimate",
+    "Setting": "simonides.theory.setting",
+    "capacity": "simonides.theory.capacity",
+    "critical_load": "simonides.theory.spectrum",
+    "largest_margin": "simonides.theory.requirements",
+    "smallest_dimension": "simonides.theory.requirements",
+    "smallest_rank": "simonides.theory.requirements",
+    "statistical_dimension": "simonides.theory.cone",
+}
+
+__all__ = [
+    "Capacity",
+    "Estimate",
+    "Setting",
+    "capacity",
+    "critical_load",
+    "largest_margin",
+    "smallest_dimension",
+    "smallest_rank",
+    "statistical_dimension",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

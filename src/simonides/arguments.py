@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Integral, Real
+from numbers import Real
 
 
 def refuse(name: str, value: object, condition: str, remedy: str) -> ValueError:
@@ -17,10 +17,10 @@ def refuse(name: str, value: object, condition: str, remedy: str) -> ValueError:
 
 def whole(name: str, value: object, *, least: int = 1, remedy: str) -> int:
     """Return ``value`` as an int if it is a whole number no smaller than ``least``."""
-    is_number = isinstance(value, Real) and not isinstance(value, bool)
-    if not is_number or not math.isfinite(value) or value != int(value) or value < least:  # type: ignore[arg-type,call-overload,operator]
+    number = _finite(value)
+    if number is None or number != math.floor(number) or number < least:
         raise refuse(name, value, f"a whole number of at least {least}", remedy)
-    return int(value)  # type: ignore[call-overload,no-any-return]
+    return value if isinstance(value, int) else int(number)
 
 
 def real(
@@ -34,18 +34,21 @@ def real(
     remedy: str,
 ) -> float:
     """Return ``value`` as a finite float inside the given interval."""
-    if isinstance(value, (Real, Integral)) and not isinstance(value, bool):
-        number = float(value)
+    number = _finite(value)
+    if number is not None:
         above = number > least if open_least else number >= least
         below = number < most if open_most else number <= most
-        if math.isfinite(number) and above and below:
+        if above and below:
             return number
     raise refuse(name, value, _interval(least, most, open_least, open_most), remedy)
 
 
-def rng_seed(name: str, value: object) -> int:
-    """Return ``value`` as a seed: zero is a seed like any other."""
-    return whole(name, value, least=0, remedy="pass the integer seed to record with the result")
+def _finite(value: object) -> float | None:
+    """Return a finite number as float; None for anything else, truth values included."""
+    if type(value) is bool or not isinstance(value, Real):
+        return None
+    number = float(value)
+    return number if math.isfinite(number) else None
 
 
 def _interval(least: float, most: float, open_least: bool, open_most: bool) -> str:

@@ -30,7 +30,9 @@ class Estimate:
         """Return the mean of independent samples, with the standard error of that mean."""
         if samples.size < 2:
             return cls(float(np.mean(samples)), math.inf)
-        return cls(float(np.mean(samples)), float(np.std(samples, ddof=1) / math.sqrt(samples.size)))
+        return cls(
+            float(np.mean(samples)), float(np.std(samples, ddof=1) / math.sqrt(samples.size))
+        )
 
     def scaled(self, factor: float) -> Estimate:
         """Return ``factor`` times this estimate."""

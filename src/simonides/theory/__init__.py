@@ -1,0 +1,1 @@
+"""Formulas: pure functions of numbers, without input, output or hidden randomness."""

@@ -29,9 +29,7 @@ from simonides.theory.exceedance import ExceedanceSum, density
 from simonides.theory.quadrature import gauss_legendre
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _NEGLIGIBLE = -44.0
 """Logarithm of a probability that no longer matters in double precision."""

@@ -39,9 +39,7 @@ from simonides.estimate import Estimate
 from simonides.theory.quadrature import gauss_legendre
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _SAMPLED_UP_TO = 32
 _SAMPLES = 8192
@@ -57,7 +55,7 @@ def effective_parameters(dim_in: int, dim_out: int, rank: int) -> Estimate:
     >>> effective_parameters(30, 20, 20)
     Estimate(value=600.0, stderr=0.0)
     >>> round(effective_parameters(4096, 4096, 8).value / (8 * 2 * 4096), 2)
-    1.99
+    1.97
     """
     long, short, rank = _shape(dim_in, dim_out, rank)
     if rank == short:
@@ -100,9 +98,7 @@ def _cut_angle(ratio: float, share: float) -> float:
     """Return the angle above which the Marchenko-Pastur law holds a share of the values."""
     from scipy.optimize import brentq
 
-    return float(
-        brentq(lambda theta: _share_above(ratio, theta) - share, 0.0, math.pi, xtol=1e-15)
-    )
+    return float(brentq(lambda theta: _share_above(ratio, theta) - share, 0.0, math.pi, xtol=1e-15))
 
 
 def _share_above(ratio: float, theta: float) -> float:

@@ -64,9 +64,9 @@ class ExceedanceSum:
         return self.count * (density(a) - a * special.ndtr(-a))
 
     @cached_property
-    def left_of_pole(self) -> NDArray[np.bool_]:
+    def left_of_pole(self) -> Truths:
         """Whether the contour passes left of the pole: where the probability exceeds a half."""
-        return self.level >= self.mean
+        return np.asarray(self.level >= self.mean)
 
     @cached_property
     def saddle(self) -> Reals:
@@ -83,7 +83,7 @@ class ExceedanceSum:
                 rising = ~(slope < 0)
                 high = np.where(rising, middle, high)
                 low = np.where(rising, low, middle)
-        return sign * np.exp((low + high) / 2)
+        return np.asarray(sign * np.exp((low + high) / 2))
 
     @cached_property
     def log_height(self) -> Reals:
@@ -127,8 +127,10 @@ class ExceedanceSum:
 
     @cached_property
     def relative_tail(self) -> Complexes:
-        """n I(z) / M(z): the mean number of exceedances, tilted."""
-        return np.asarray(self.count * self.tail / (self.tail + special.ndtr(self.threshold[:, None])))
+        """N I(z) / M(z): the mean number of exceedances, tilted."""
+        return np.asarray(
+            self.count * self.tail / (self.tail + special.ndtr(self.threshold[:, None]))
+        )
 
     def integral(self, factor: Complexes | float) -> Reals:
         """Integrate ``factor`` against the transform along the contour."""
@@ -136,26 +138,26 @@ class ExceedanceSum:
 
     def probability_below(self) -> Reals:
         """P(X < b)."""
-        return np.clip(self.left_of_pole + self.integral(1 / self.nodes), 0.0, 1.0)
+        return np.asarray(np.clip(self.left_of_pole + self.integral(1 / self.nodes), 0.0, 1.0))
 
     def _tail(self, x: Reals) -> Reals:
         a = self.threshold
         return np.asarray(np.exp(-a * a / 2) / 2 * special.erfcx((a + x) / math.sqrt(2)))
 
     def _log_power(self, tail: Any, threshold: Reals) -> Any:
-        """n log M. Above zero M is one minus about 1/n, below zero it may be tiny: neither rounds."""
+        """Return n log M, for M close to one (thresholds above zero) as for tiny M (below)."""
         if self.count == 0:
             return np.zeros_like(tail)
         near_one = special.log1p(tail - special.ndtr(-threshold))
-        return self.count * np.where(threshold > 0, near_one, np.log(tail + special.ndtr(threshold)))
+        return self.count * np.where(
+            threshold > 0, near_one, np.log(tail + special.ndtr(threshold))
+        )
 
     def _log_transform_slope(self, x: Reals) -> Reals:
         a = self.threshold
         tail = self._tail(x)
         transform = special.ndtr(a) + tail
-        return np.asarray(
-            self.level + x + self.count * ((a + x) * tail - density(a)) / transform
-        )
+        return np.asarray(self.level + x + self.count * ((a + x) * tail - density(a)) / transform)
 
 
 def density(x: Reals) -> Reals:

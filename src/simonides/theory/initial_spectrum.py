@@ -19,9 +19,7 @@ from simonides.theory.laws import Law
 from simonides.theory.quadrature import gauss_legendre
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _PANELS = 512
 _PANEL_NODES = 8
@@ -35,7 +33,11 @@ class InitialLaw(Law):
 
     def __post_init__(self) -> None:
         arguments.real(
-            "rank_fraction", self.rank_fraction, least=0, most=1, open_least=True,
+            "rank_fraction",
+            self.rank_fraction,
+            least=0,
+            most=1,
+            open_least=True,
             remedy="pass the rank bound over the dimension",
         )
 

@@ -68,9 +68,8 @@ class Law(ABC):
         grid, table = self._table
         flat = levels.ravel()
         cell = np.clip(np.searchsorted(table, flat, side="left"), 1, grid.size - 1)
-        solved = elementwise.find_root(
-            lambda x, level: self.cdf(x) - level, (grid[cell - 1], grid[cell]), args=(flat,)
-        )
+        bracket = (grid[cell - 1], grid[cell])
+        solved = elementwise.find_root(self._excess, bracket, args=(flat,))  # type: ignore[arg-type]
         at_end = np.where(flat <= table[0], grid[0], grid[-1])
         inside = (flat > table[0]) & (flat < table[-1])
         return np.asarray(np.where(inside, solved.x, at_end).reshape(levels.shape))
@@ -91,6 +90,9 @@ class Law(ABC):
         x = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
         jacobian = (high - low) / 2 * np.sin(angles)
         return float(weights @ (x**order * self._density(x) * jacobian))
+
+    def _excess(self, x: Reals, probability: Reals) -> Reals:
+        return self.cdf(x) - probability
 
     @property
     def mean(self) -> float:

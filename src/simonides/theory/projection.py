@@ -13,14 +13,14 @@ import numpy as np
 from simonides import arguments
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from simonides.arrays import Reals
 
-    Reals = NDArray[np.float64]
-
-_BISECTIONS = 48
+_BISECTIONS = 40
 
 
-def raised_level(target: Reals, rivals: Reals, *, margin: float = 0.0, weight: float = 1.0) -> Reals:
+def raised_level(
+    target: Reals, rivals: Reals, *, margin: float = 0.0, weight: float = 1.0
+) -> Reals:
     r"""Return the level to which the target rises against its rivals.
 
     It solves :math:`t - a_1 = w \sum_j (a_j + c - t)_+`, row by row. For any set of rivals the
@@ -35,7 +35,7 @@ def raised_level(target: Reals, rivals: Reals, *, margin: float = 0.0, weight: f
     highest_first = -np.sort(-rivals, axis=1) + margin
     active = np.arange(1, rivals.shape[1] + 1)
     sums = target[:, None] + weight * np.cumsum(highest_first, axis=1)
-    return np.maximum(target, np.max(sums / (1 + weight * active), axis=1))
+    return np.asarray(np.maximum(target, np.max(sums / (1 + weight * active), axis=1)))
 
 
 def squared_distance(target: Reals, rivals: Reals, *, margin: float = 0.0) -> Reals:
@@ -94,9 +94,7 @@ def _top_mean(rivals: Reals, count: float) -> Reals:
     return np.asarray(top / count)
 
 
-def _excess(
-    target: Reals, rivals: Reals, count: float, theta: Reals
-) -> tuple[Reals, Reals, Reals]:
+def _excess(target: Reals, rivals: Reals, count: float, theta: Reals) -> tuple[Reals, Reals, Reals]:
     """Return by how much the raised target exceeds the lowered tail, the rise, and the lowering."""
     above = np.maximum(rivals - theta[:, None], 0.0)
     clipped = np.arange(int(np.ceil(count)))

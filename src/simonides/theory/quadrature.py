@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _NODES = 160
 
@@ -27,7 +26,7 @@ def composite_gauss_legendre(
 ) -> tuple[Reals, Reals]:
     """Return the Gauss-Legendre rule repeated on equal panels: for integrands with narrow features."""
     edges = np.linspace(low, high, panels + 1)
-    rules = [gauss_legendre(a, b, size) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    rules = [gauss_legendre(a, b, size) for a, b in pairwise(edges)]
     return np.concatenate([x for x, _ in rules]), np.concatenate([w for _, w in rules])
 
 

@@ -21,9 +21,7 @@ from simonides.theory.exceedance import density
 from simonides.theory.laws import Law
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _RIVAL_REACH = 9.5
 
@@ -39,7 +37,9 @@ class _ScoreLaw(Law):
         arguments.real(
             "candidates", self.candidates, least=2, remedy="a fact competes with at least one rival"
         )
-        arguments.real("margin", self.margin, least=0, remedy="pass 0 to ask only for the top score")
+        arguments.real(
+            "margin", self.margin, least=0, remedy="pass 0 to ask only for the top score"
+        )
 
     @cached_property
     def _cone(self) -> RetrievalCone:

@@ -18,9 +18,7 @@ from simonides import arguments
 from simonides.theory.laws import Law
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 
 @dataclass(frozen=True)
@@ -117,6 +115,10 @@ def _minus_sine(angle: float) -> float:
 
 def _rank_fraction(value: float) -> float:
     return arguments.real(
-        "rank_fraction", value, least=0, most=1, open_least=True,
+        "rank_fraction",
+        value,
+        least=0,
+        most=1,
+        open_least=True,
         remedy="pass the rank bound over the dimension",
     )

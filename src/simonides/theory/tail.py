@@ -19,9 +19,7 @@ from simonides.estimate import Estimate
 from simonides.theory.projection import tail_squared_distance
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _SAMPLES = 4096
 _ROWS_PER_BLOCK = 512
@@ -34,12 +32,14 @@ class TailCone:
 
     candidates: int
     fraction: float
+    margin: float = 0.0
 
     def __post_init__(self) -> None:
         arguments.whole(
             "candidates", self.candidates, least=2, remedy="a fact competes with at least one rival"
         )
         _fraction(self.fraction)
+        arguments.real("margin", self.margin, least=0, remedy="pass 0 for no margin")
 
     @property
     def averaged(self) -> float:
@@ -58,19 +58,21 @@ class TailCone:
             for start in range(0, samples, _ROWS_PER_BLOCK)
         ]
         surprise = Estimate.of_mean(np.concatenate(shortfalls))
-        return Estimate(tail_statistical_dimension(self.fraction) + surprise.value, surprise.stderr)
+        known = tail_statistical_dimension(self.fraction, self.margin)
+        return Estimate(known + surprise.value, surprise.stderr)
 
     def _surprise(self, rows: int, rng: np.random.Generator) -> Reals:
         rivals = self.candidates - 1
         target = rng.standard_normal(rows)
         depth = min(rivals, math.ceil(self.averaged + 8 * math.sqrt(self.averaged) + 96))
-        top = highest_normals(rows, rivals, depth, rng)
+        top = highest_normals(rows, rivals, depth, rng) + self.margin
         distance = tail_squared_distance(target, top, self.averaged, complete=depth == rivals)
         if np.isnan(distance).any():
             raise RuntimeError(
                 f"the projection for {self} reaches below the {depth} highest rivals that were drawn"
             )
-        return np.asarray(distance - np.maximum(_tail_mean(self.fraction) - target, 0.0) ** 2)
+        shortfall = np.maximum(tail_mean(self.fraction) + self.margin - target, 0.0)
+        return np.asarray(distance - shortfall**2)
 
 
 def tail_statistical_dimension(fraction: float, margin: float = 0.0) -> float:
@@ -78,14 +80,14 @@ def tail_statistical_dimension(fraction: float, margin: float = 0.0) -> float:
 
     .. math:: \delta(r, c) = E[(k_r + c - g)_+^2], \qquad k_r = E[g \mid g > (1-r)\text{-quantile}]
 
-    Correct up to a relative error of order :math:`1/(rK)`.
+    Among :math:`K` candidates it is too high, by a relative error of about :math:`1/(rK)`.
 
     >>> tail_statistical_dimension(1.0)
     0.5
     """
     fraction = _fraction(fraction)
     margin = arguments.real("margin", margin, least=0, remedy="pass 0 for no margin")
-    level = _tail_mean(fraction) + margin
+    level = tail_mean(fraction) + margin
     return float((1 + level**2) * special.ndtr(level) + level * _normal_density(level))
 
 
@@ -99,7 +101,8 @@ def highest_normals(rows: int, size: int, depth: int, rng: np.random.Generator) 
     return np.asarray(-special.ndtri(spacings / (spacings[:, -1:] + rest)))
 
 
-def _tail_mean(fraction: float) -> float:
+def tail_mean(fraction: float) -> float:
+    """Return the mean of the top ``fraction`` of the standard normal law."""
     return _normal_density(float(special.ndtri(fraction))) / fraction
 
 

@@ -1,0 +1,156 @@
+r"""How many facts fit in a matrix.
+
+Each fact costs its statistical dimension and is paid from the effective parameters, so
+
+.. math:: p\, \delta_K(c) = N(m)
+
+at capacity, with :math:`K = p` when every stored output competes. This is the replica formula of
+the decoupled problem near capacity (eqs. 7, 8 at :math:`q \to 1`), at finite size and with nothing
+to fit; the load :math:`p \log p / d^2 = \log p / \delta_p` tends to 1/2 as slowly as
+:math:`1/\log p`, which is the convergence seen in Fig. C.1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simonides.theory.cone import MOST_CANDIDATES
+from simonides.theory.hebbian import hebbian_capacity
+from simonides.theory.setting import Outputs, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.estimate import Estimate
+
+_TAIL_ITERATIONS = 3
+"""Each shrinks the error about tenfold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Capacity:
+    """How many facts a memory holds, and what the number rests on.
+
+    ``facts`` is the finite-size answer with its standard error ``facts_stderr`` (zero unless
+    something was sampled); ``facts_asymptotic`` the leading order at large dimension.
+    ``facts_hebbian`` recalls every fact with probability one half, ``facts_hebbian_fraction`` 99% of
+    the facts on average. ``load`` is p log K / (d_in d_out).
+    """
+
+    setting: Setting
+    facts: float
+    facts_stderr: float
+    load: float
+    statistical_dimension: float
+    effective_parameters: float
+    parameters: int
+    facts_asymptotic: float
+    facts_hebbian: float
+    facts_hebbian_fraction: float
+    bits_per_parameter: float
+
+    @property
+    def candidates(self) -> float:
+        """Outputs that compete for each input at capacity."""
+        return self.facts if self.setting.candidates is None else self.setting.candidates
+
+
+def capacity(
+    dim_in: int,
+    dim_out: int | None = None,
+    *,
+    candidates: int | None = None,
+    rank: int | None = None,
+    margin: float = 0.0,
+    tail_fraction: float | None = None,
+    outputs: Outputs = "shared",
+) -> Capacity:
+    """Return how many facts a ``dim_out`` x ``dim_in`` matrix can store.
+
+    ``dim_out`` defaults to ``dim_in`` and ``candidates`` to the number of facts itself. ``margin`` is
+    in units of the off-target scores' standard deviation; ``tail_fraction`` asks the target to beat
+    the mean of that fraction of its strongest rivals rather than all of them.
+
+    The number is the edge for generic (Gaussian) embeddings, exact for the decoupled problem as the
+    dimension grows; an upper bound with a rank bound, where the problem is not convex.
+
+    Raises ``ValueError`` naming the argument for sizes below one, a rank above the smaller dimension,
+    fewer than two candidates, a negative margin or a fraction outside (0, 1].
+
+    >>> print(f"{capacity(100).facts:.1f}")
+    1192.0
+    >>> print(f"{capacity(4096, rank=16).facts:.0f}")
+    19813
+    """
+    setting = Setting(
+        dim_in=dim_in,
+        dim_out=dim_in if dim_out is None else dim_out,
+        candidates=candidates,
+        rank=rank,
+        margin=margin,
+        tail_fraction=tail_fraction,
+        outputs=outputs,
+    )
+    return capacity_of(setting)
+
+
+def capacity_of(setting: Setting) -> Capacity:
+    """Return the capacity of a setting."""
+    budget = setting.effective_parameters()
+    facts = _finite_size_facts(setting, budget.value)
+    competing = max(facts if setting.candidates is None else setting.candidates, 2.0)
+    price = setting.price(competing)
+    return Capacity(
+        setting=setting,
+        facts=facts,
+        facts_stderr=facts * math.hypot(budget.stderr / budget.value, price.stderr / price.value),
+        load=facts * math.log(competing) / setting.entries,
+        statistical_dimension=price.value,
+        effective_parameters=budget.value,
+        parameters=setting.parameters,
+        facts_asymptotic=_asymptotic_facts(setting),
+        facts_hebbian=hebbian_capacity(setting, "all"),
+        facts_hebbian_fraction=hebbian_capacity(setting, "fraction"),
+        bits_per_parameter=facts * math.log2(competing) / setting.parameters,
+    )
+
+
+def needed_parameters(setting: Setting, facts: float) -> Estimate:
+    """Return the effective parameters that a number of facts costs in all."""
+    competing = facts if setting.candidates is None else setting.candidates
+    return setting.price(max(competing, 2.0)).scaled(facts)
+
+
+def _finite_size_facts(setting: Setting, budget: float) -> float:
+    if setting.candidates is not None:
+        return budget / setting.price(setting.candidates).value
+    if setting.tail_fraction is not None:
+        # The price hardly depends on the number of candidates, and may be sampled: iterate it.
+        facts = budget / setting.asymptotic_price(math.inf)
+        for _ in range(_TAIL_ITERATIONS):
+            facts = budget / setting.price(facts).value
+        return facts
+    return _self_consistent(budget, lambda candidates: setting.price(candidates).value)
+
+
+def _asymptotic_facts(setting: Setting) -> float:
+    budget = setting.asymptotic_effective_parameters()
+    if setting.candidates is not None:
+        return budget / setting.asymptotic_price(setting.candidates)
+    return _self_consistent(budget, setting.asymptotic_price)
+
+
+def _self_consistent(budget: float, price: Callable[[float], float]) -> float:
+    """Return the number of facts that exhausts the budget when all of them compete."""
+    from scipy.optimize import brentq
+
+    def overspent(log_facts: float) -> float:
+        return log_facts + math.log(price(math.exp(log_facts)) / budget)
+
+    fewest = math.log(2.0)
+    if overspent(fewest) >= 0:
+        return budget / price(2.0)
+    most = math.log(min(4 * budget, MOST_CANDIDATES))
+    return math.exp(float(brentq(overspent, fewest, most, xtol=1e-13, rtol=1e-14)))

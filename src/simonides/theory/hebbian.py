@@ -1,0 +1,152 @@
+r"""The Hebbian rule :math:`W = \frac1d \sum_i y_i x_i^T`: its scores, accuracy and thresholds.
+
+In units of the off-target scores' standard deviation a target scores :math:`\mu + N(0, 1)` and a
+rival :math:`N(0, 1)`. To leading order :math:`\mu^2 = d_{in} d_{out} / p` (eq. D.3). The terms that
+this drops matter at every size that can be simulated: a rival also overlaps with the target's own
+output, and with its own stored input. Counting them,
+
+.. math:: \mu^2 = \frac{d_{in} d_{out}}{p + d_{in} - 1 + \frac{p}{K} (d_{out} - 1)}
+    \quad\text{(shared outputs)},
+    \qquad \mu^2 = \frac{d_{in} d_{out}}{p + d_{in} - 1} \quad\text{(decoupled)}.
+
+Scores are treated as independent Gaussians, as in Theorem D.1.
+
+Two criteria are in use and their constants differ: **all** facts are recalled with high probability
+up to :math:`p \log p / d^2 = 1/8`, while the **fraction** recalled tends to one up to 1/2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from scipy import special
+
+from simonides import arguments
+from simonides.theory.quadrature import composite_gauss_legendre
+from simonides.theory.tail import tail_mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.theory.setting import Setting
+
+Criterion = Literal["all", "fraction"]
+
+LOAD_ALL = 1 / 8
+"""Load up to which every fact is recalled with high probability (Theorem D.1)."""
+
+LOAD_FRACTION = 1 / 2
+"""Load up to which the recalled fraction tends to one."""
+
+_REACH = 12.0
+_FEWEST, _MOST = 1e-6, 1e30
+
+
+def signal(setting: Setting, facts: float) -> float:
+    """Return the mean target score over the standard deviation of the off-target scores."""
+    facts = _facts(facts)
+    crosstalk = facts + setting.dim_in - 1
+    if setting.outputs == "shared":
+        facts_per_output = 1.0 if setting.candidates is None else facts / setting.candidates
+        crosstalk += facts_per_output * (setting.dim_out - 1)
+    return math.sqrt(setting.entries / max(crosstalk, 1.0))
+
+
+def failure_probability(mean: float, candidates: float, margin: float = 0.0) -> float:
+    r"""Return the probability that one fact is not recalled.
+
+    .. math:: 1 - \int Dx\, \Phi(x + \mu - c)^{K-1}
+
+    Accurate also where it is tiny.
+
+    >>> round(failure_probability(0.0, 4), 12)
+    0.75
+    """
+    mean = arguments.real("mean", mean, remedy="pass the mean target score") - margin
+    candidates = arguments.real("candidates", candidates, least=1, remedy="count the target too")
+    # Failures come from targets that fall below the highest rival.
+    highest = math.sqrt(2 * math.log(candidates))
+    low = min(-_REACH, highest - mean - _REACH)
+    x, weights = composite_gauss_legendre(max(low, -38.0), _REACH)
+    lost = -np.expm1((candidates - 1) * special.log_ndtr(x + mean))
+    return float(weights @ (np.exp(-x * x / 2) * lost)) / math.sqrt(2 * math.pi)
+
+
+def recall_probability(setting: Setting, facts: float) -> float:
+    """Return the expected accuracy: the probability that a given fact is recalled."""
+    return 1.0 - _failure(setting, facts)
+
+
+def all_recalled_probability(setting: Setting, facts: float) -> float:
+    """Return the probability that every fact is recalled, taking failures as independent."""
+    return math.exp(_facts(facts) * math.log1p(-min(_failure(setting, facts), 1 - 1e-300)))
+
+
+def rate(load: float) -> float:
+    r"""Return the exponent of a fact's failure, :math:`P \approx p^{-I}` (eq. D.7).
+
+    :math:`I = \min_s \frac{(m-s)^2}{2} + (\frac{s^2}{2} - 1)_+` with :math:`m = \alpha^{-1/2}`; every
+    fact is recalled while it exceeds one.
+
+    >>> rate(1 / 8), rate(1 / 2)
+    (1.0, 0.0)
+    """
+    load = arguments.real("load", load, least=0, open_least=True, remedy="pass p log p / d²")
+    if load <= LOAD_ALL:
+        return 1 / (4 * load) - 1
+    return max(1 / math.sqrt(load) - math.sqrt(2), 0.0) ** 2 / 2
+
+
+def hebbian_capacity(
+    setting: Setting, criterion: Criterion = "all", *, probability: float | None = None
+) -> float:
+    """Return how many facts the Hebbian rule stores at finite size.
+
+    ``"all"``: every fact is recalled with the given ``probability`` (one half by default).
+    ``"fraction"``: the expected fraction recalled is ``probability`` (0.99 by default).
+    The rule has full rank: a rank bound in the setting is ignored.
+    """
+    if criterion not in ("all", "fraction"):
+        raise arguments.refuse("criterion", criterion, "'all' or 'fraction'", "say which is meant")
+    wanted = {"all": 0.5, "fraction": 0.99}[criterion] if probability is None else probability
+    wanted = arguments.real(
+        "probability",
+        wanted,
+        least=0,
+        most=1,
+        open_least=True,
+        open_most=True,
+        remedy="certainty is reached at no finite size",
+    )
+    achieved = all_recalled_probability if criterion == "all" else recall_probability
+    return _largest(lambda facts: achieved(setting, facts) - wanted)
+
+
+def asymptotic_hebbian_load(criterion: Criterion = "all") -> float:
+    """Return the load at which the Hebbian rule fails in the limit of large dimension."""
+    return LOAD_ALL if criterion == "all" else LOAD_FRACTION
+
+
+def _failure(setting: Setting, facts: float) -> float:
+    mean = signal(setting, facts)
+    if setting.tail_fraction is not None:
+        return float(special.ndtr(tail_mean(setting.tail_fraction) + setting.margin - mean))
+    candidates = max(facts, 1.0) if setting.candidates is None else setting.candidates
+    return failure_probability(mean, candidates, setting.margin)
+
+
+def _largest(surplus: Callable[[float], float]) -> float:
+    from scipy.optimize import brentq
+
+    if surplus(_FEWEST) <= 0:
+        return 0.0
+    root = brentq(lambda log: surplus(math.exp(log)), math.log(_FEWEST), math.log(_MOST))
+    return math.exp(float(root))
+
+
+def _facts(facts: float) -> float:
+    return arguments.real(
+        "facts", facts, least=0, open_least=True, remedy="pass the number of stored facts"
+    )

@@ -1,0 +1,107 @@
+"""The inverse questions: what does it take to store a given number of facts?"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from simonides import arguments
+from simonides.theory.capacity import capacity_of, needed_parameters
+from simonides.theory.setting import Outputs, Setting
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_LARGEST_DIMENSION = 2**40
+
+
+def smallest_dimension(
+    facts: int,
+    *,
+    candidates: int | None = None,
+    rank: int | None = None,
+    margin: float = 0.0,
+    tail_fraction: float | None = None,
+    outputs: Outputs = "shared",
+) -> int:
+    """Return the smallest dimension whose square matrix stores ``facts`` facts.
+
+    >>> smallest_dimension(1192)
+    100
+    """
+    facts = _facts(facts)
+    smallest = 1 if rank is None else arguments.whole("rank", rank, remedy="leave it out")
+
+    def suffices(dim: int) -> bool:
+        setting = Setting(dim, dim, candidates, rank, margin, tail_fraction, outputs)
+        return setting.effective_parameters().value >= needed_parameters(setting, facts).value
+
+    return _first(suffices, smallest, _LARGEST_DIMENSION)
+
+
+def smallest_rank(setting: Setting, facts: int) -> int:
+    """Return the smallest rank at which the setting's matrix stores ``facts`` facts.
+
+    Raises ``ValueError`` if not even a matrix of full rank does.
+
+    >>> smallest_rank(Setting(4096, 4096), 20_000)
+    17
+    """
+    full = replace(setting, rank=None)
+    needed = needed_parameters(full, _facts(facts)).value
+    most = full.binding_rank
+    if full.effective_parameters().value < needed:
+        raise _beyond(full, facts)
+    return _first(
+        lambda rank: replace(full, rank=rank).effective_parameters().value >= needed, 1, most
+    )
+
+
+def largest_margin(setting: Setting, facts: int) -> float:
+    """Return the largest margin with which the setting's matrix stores ``facts`` facts.
+
+    In units of the off-target scores' standard deviation; the setting's own margin is ignored.
+    Raises ``ValueError`` if the facts do not fit even without a margin.
+
+    >>> print(f"{largest_margin(Setting(100, 100), 1000):.3f}")
+    0.361
+    """
+    from scipy.optimize import brentq
+
+    bare = replace(setting, margin=0.0)
+    facts = _facts(facts)
+    budget = bare.effective_parameters().value
+
+    def unspent(margin: float) -> float:
+        return budget - needed_parameters(replace(bare, margin=margin), facts).value
+
+    if unspent(0.0) < 0:
+        raise _beyond(bare, facts)
+    # A margin c costs at least (c²/2)(K-1)/K: at most this much of it can be paid for.
+    most = 2 * math.sqrt(budget / facts) + 1
+    return float(brentq(unspent, 0.0, most, xtol=1e-10))
+
+
+def _first(holds: Callable[[int], bool], low: int, most: int) -> int:
+    """Return the first whole number from ``low`` for which a monotone condition holds."""
+    if holds(low):
+        return low
+    high = min(2 * low, most)
+    while not holds(high):
+        low, high = high, min(2 * high, most)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _beyond(setting: Setting, facts: int) -> ValueError:
+    most = capacity_of(setting).facts
+    return arguments.refuse(
+        "facts", facts, f"at most the capacity, {most:.1f}", "store fewer or enlarge the matrix"
+    )
+
+
+def _facts(facts: int) -> int:
+    return arguments.whole("facts", facts, remedy="pass the number of facts to store")

@@ -1,0 +1,218 @@
+r"""Beyond capacity: what training to the minimum of a convex loss achieves.
+
+For the decoupled problem with N weights and p facts, the scores at the minimum of
+:math:`\sum_i \ell(z_i)` are distributed as :math:`z = \mathrm{prox}_{\tau\ell}(r g)` with Gaussian
+:math:`g`, and the two numbers solve
+
+.. math:: E\,|z - r g|^2 = r^2 \frac{N}{p}, \qquad E[g \cdot (r g - z)] = r \frac{N}{p}.
+
+:math:`r` is the Frobenius norm of the weights. Training accuracy is the probability that the target
+scores highest, training loss the mean of :math:`\ell(z)`. Below capacity the cross-entropy has no
+minimum: r grows without bound and the loss tends to zero. The paper has no theory here; these are
+the curves of its Figs. 1, 2 and A.1 above the threshold.
+
+Expectations are averages over a fixed sample of Gaussian vectors; standard errors propagate the
+sampling noise of the equations to what is computed from their solution.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+from simonides.estimate import Estimate
+from simonides.theory.cone import RetrievalCone, statistical_dimension
+from simonides.theory.losses import CrossEntropy, Loss
+from simonides.theory.projection import raised_level, squared_distance
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals
+
+_DIFFERENCE = 0.02
+_NEWTON_STEPS = 60
+_NEWTON_DIFFERENCE = 1e-4
+_LONGEST_STEP = 1.5
+_TOLERANCE = 1e-7
+_FEWEST_SAMPLES = 64
+
+
+@dataclass(frozen=True)
+class TrainedState:
+    """A memory trained to the minimum of a convex loss, in theory.
+
+    ``norm`` is r and ``step`` is τ; both infinite where the loss can be driven to zero.
+    """
+
+    loss_function: Loss
+    candidates: int
+    norm: Estimate
+    step: Estimate
+    accuracy: Estimate
+    loss: Estimate
+
+    def sample_scores(self, rows: int, rng: np.random.Generator) -> Reals:
+        """Draw score vectors of facts at the minimum, target first; shape (rows, candidates).
+
+        Raises ``ValueError`` below capacity, where scores grow without bound.
+        """
+        if not math.isfinite(self.norm.value):
+            raise arguments.refuse(
+                "norm",
+                self.norm.value,
+                "finite",
+                "scores have no law below capacity; see scores.py",
+            )
+        gaussian = rng.standard_normal((rows, self.candidates))
+        return self.loss_function.prox(self.norm.value * gaussian, self.step.value)
+
+
+def minimum_of_risk(
+    facts: int,
+    parameters: float,
+    *,
+    candidates: int | None = None,
+    loss: Loss | None = None,
+    rng: np.random.Generator,
+    samples: int = 1024,
+) -> TrainedState:
+    """Return accuracy, loss and norm at the minimum of the empirical risk of the decoupled problem.
+
+    ``parameters`` is N, the number of weights; ``candidates`` defaults to ``facts`` and ``loss`` to
+    the cross-entropy. Below capacity the state is perfect recall at infinite norm.
+    """
+    facts = arguments.whole("facts", facts, remedy="pass the number of stored facts")
+    parameters = arguments.real(
+        "parameters", parameters, least=0, open_least=True, remedy="pass dim_in * dim_out"
+    )
+    candidates = arguments.whole(
+        "candidates",
+        facts if candidates is None else candidates,
+        least=2,
+        remedy="a fact competes with at least one rival output",
+    )
+    samples = arguments.whole(
+        "samples", samples, least=_FEWEST_SAMPLES, remedy="ask for about a thousand"
+    )
+    function = CrossEntropy() if loss is None else loss
+    if facts * statistical_dimension(candidates) <= parameters:
+        unbounded = Estimate(math.inf)
+        return TrainedState(
+            function, candidates, unbounded, unbounded, Estimate(1.0), Estimate(0.0)
+        )
+    equations = _Equations(function, _Sample.draw(candidates, samples, rng), parameters / facts)
+    norm, step, accuracy, mean_loss = equations.estimates(equations.solve())
+    return TrainedState(function, candidates, norm, step, accuracy, mean_loss)
+
+
+@dataclass(frozen=True)
+class _Sample:
+    """Gaussian vectors, weighted so that quantities of known mean have exactly that mean.
+
+    Weighted means are then regression estimates with these quantities as control variates: the
+    target, its square, and the level and squared distance of the projection onto the retrieval cone,
+    to which the trained scores tend at capacity.
+    """
+
+    vectors: Reals
+    weights: Reals
+    controls: Reals
+
+    @classmethod
+    def draw(cls, candidates: int, samples: int, rng: np.random.Generator) -> _Sample:
+        """Draw vectors and weigh them."""
+        vectors = rng.standard_normal((samples, candidates))
+        target, rivals = vectors[:, 0], vectors[:, 1:]
+        cone = RetrievalCone(float(candidates))
+        controls = np.column_stack(
+            (
+                target,
+                target**2 - 1,
+                raised_level(target, rivals) - cone.mean_level,
+                squared_distance(target, rivals) - cone.statistical_dimension,
+            )
+        )
+        centred = controls - controls.mean(axis=0)
+        tilt = np.linalg.solve(centred.T @ centred, controls.mean(axis=0))
+        return cls(vectors, 1 / samples - centred @ tilt, centred)
+
+    def stderr(self, columns: Reals) -> Reals:
+        """Return the standard errors of the weighted means of columns."""
+        centred = columns - columns.mean(axis=0)
+        fit, *_ = np.linalg.lstsq(self.controls, centred, rcond=None)
+        left = centred - self.controls @ fit
+        freedom = columns.shape[0] - self.controls.shape[1] - 1
+        return np.asarray(np.sqrt((left**2).sum(axis=0) / freedom / columns.shape[0]))
+
+
+@dataclass(frozen=True)
+class _Equations:
+    """The two equations for (log r, log τ), averaged over a sample of Gaussian vectors."""
+
+    loss: Loss
+    sample: _Sample
+    weights_per_fact: float
+
+    def solve(self) -> Reals:
+        """Return the point that solves both equations, by Newton's method with bounded steps.
+
+        Both sides are close to powers of r and τ, so the equations are taken in logarithms.
+        """
+        point = np.zeros(2)
+        for _ in range(_NEWTON_STEPS):
+            excess = self._log_excess(point)
+            if np.max(np.abs(excess)) < _TOLERANCE:
+                return point
+            slopes = np.column_stack(
+                [
+                    (self._log_excess(point + move) - excess) / _NEWTON_DIFFERENCE
+                    for move in _NEWTON_DIFFERENCE * np.eye(2)
+                ]
+            )
+            step = np.linalg.solve(slopes, -excess)
+            point = point + step * min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
+        raise RuntimeError(
+            f"no minimum of the risk found at {self.weights_per_fact:.4g} weights per fact; "
+            "ask for more samples, or move away from capacity"
+        )
+
+    def estimates(self, point: Reals) -> list[Estimate]:
+        """Return r, τ, accuracy and loss with standard errors by linear error propagation."""
+        rows = self._evaluate(point)
+        weights = self.sample.weights
+        slopes = np.column_stack(
+            [
+                weights
+                @ (self._evaluate(point + move) - self._evaluate(point - move))
+                / (2 * _DIFFERENCE)
+                for move in _DIFFERENCE * np.eye(2)
+            ]
+        )
+        moved = -rows[:, :2] @ np.linalg.inv(slopes[:2]).T
+        scale = np.exp(point)
+        influence = np.column_stack((scale * moved, rows[:, 2:] + moved @ slopes[2:].T))
+        values = (*scale, *(weights @ rows[:, 2:]))
+        errors = self.sample.stderr(influence)
+        return [Estimate(float(v), float(e)) for v, e in zip(values, errors, strict=True)]
+
+    def _log_excess(self, point: Reals) -> Reals:
+        sides = self.sample.weights @ self._evaluate(point)[:, :2]
+        return np.log(np.maximum(sides, 1e-300) / self.weights_per_fact)
+
+    def _evaluate(self, point: Reals) -> Reals:
+        """Return, per sample: both equations' left sides, whether the target wins, and the loss."""
+        r, tau = np.exp(point)
+        vectors = self.sample.vectors
+        scores = self.loss.prox(r * vectors, float(tau))
+        shift = r * vectors - scores
+        return np.column_stack(
+            (
+                np.einsum("ij,ij->i", shift, shift) / r**2,
+                np.einsum("ij,ij->i", vectors, shift) / r,
+                scores[:, 0] > scores[:, 1:].max(axis=1),
+                self.loss.value(scores),
+            )
+        )

@@ -1,0 +1,132 @@
+"""What is asked of a memory: its shape, what competes, and what counts as recall."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from simonides import arguments
+from simonides.estimate import Estimate
+from simonides.theory.cone import statistical_dimension
+from simonides.theory.effective import asymptotic_effective_parameters, effective_parameters
+from simonides.theory.tail import TailCone, tail_statistical_dimension
+
+Outputs = Literal["shared", "decoupled"]
+
+_SAMPLED_TAIL = 1000
+"""Averaged rivals beyond which the limit of many candidates is right to a tenth of a percent."""
+
+_TAIL_SAMPLES = (256, 1024)
+_TAIL_WORK = 2**16
+"""Averaged rivals drawn in all: the more are averaged, the fewer samples are needed."""
+
+_SEED = 20260511
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A memory of given shape and the criterion by which it recalls.
+
+    ``candidates`` is the number of outputs that compete for each input; ``None`` stands for as many
+    as there are facts. ``rank=None`` is no bound. ``tail_fraction=None`` asks the target to beat
+    every rival, a number the mean of that fraction of the strongest. Outputs are ``"shared"`` by all
+    inputs (the original problem) or each input has its own (``"decoupled"``).
+    """
+
+    dim_in: int
+    dim_out: int
+    candidates: int | None = None
+    rank: int | None = None
+    margin: float = 0.0
+    tail_fraction: float | None = None
+    outputs: Outputs = "shared"
+
+    def __post_init__(self) -> None:
+        short = min(
+            arguments.whole("dim_in", self.dim_in, remedy="pass the input dimension"),
+            arguments.whole("dim_out", self.dim_out, remedy="pass the output dimension"),
+        )
+        arguments.real("margin", self.margin, least=0, remedy="pass 0 for no margin")
+        if self.candidates is not None:
+            arguments.whole(
+                "candidates",
+                self.candidates,
+                least=2,
+                remedy="a fact competes with at least one rival output",
+            )
+        if self.rank is not None:
+            rank = arguments.whole("rank", self.rank, remedy="pass the rank bound, or leave it out")
+            if rank > short:
+                raise arguments.refuse(
+                    "rank",
+                    rank,
+                    f"at most the smaller dimension, {short}",
+                    "leave it out for full rank",
+                )
+        if self.tail_fraction is not None:
+            arguments.real(
+                "tail_fraction",
+                self.tail_fraction,
+                least=0,
+                most=1,
+                open_least=True,
+                remedy="pass the fraction of rivals that are averaged, or leave it out",
+            )
+        if self.outputs not in ("shared", "decoupled"):
+            raise arguments.refuse(
+                "outputs", self.outputs, "'shared' or 'decoupled'", "see the problem's definition"
+            )
+
+    @property
+    def entries(self) -> int:
+        """Number of entries of the matrix."""
+        return self.dim_in * self.dim_out
+
+    @property
+    def parameters(self) -> int:
+        """Free parameters: all entries, or the dimension of the matrices of the given rank."""
+        if self.rank is None:
+            return self.entries
+        return self.rank * (self.dim_in + self.dim_out - self.rank)
+
+    @property
+    def output_directions(self) -> int:
+        """Output directions that matter: K shared outputs differ in K - 1 directions only."""
+        if self.outputs == "shared" and self.candidates is not None:
+            return min(self.dim_out, self.candidates - 1)
+        return self.dim_out
+
+    @property
+    def binding_rank(self) -> int:
+        """Rank bound, or the smaller dimension where there is none or it cannot bind."""
+        most = min(self.dim_in, self.output_directions)
+        return most if self.rank is None else min(self.rank, most)
+
+    def effective_parameters(self) -> Estimate:
+        """Return what the facts are paid from, at finite size."""
+        return effective_parameters(self.dim_in, self.output_directions, self.binding_rank)
+
+    def asymptotic_effective_parameters(self) -> float:
+        """Return what the facts are paid from, in the limit of large dimension."""
+        return asymptotic_effective_parameters(
+            self.dim_in, self.output_directions, self.binding_rank
+        )
+
+    def price(self, candidates: float) -> Estimate:
+        """Return what one fact costs among ``candidates``, in parameters."""
+        if self.tail_fraction is None:
+            return Estimate(statistical_dimension(max(candidates, 2.0), self.margin))
+        if self.tail_fraction * candidates > _SAMPLED_TAIL:
+            return Estimate(tail_statistical_dimension(self.tail_fraction, self.margin))
+        whole = max(round(candidates), 2)
+        cone = TailCone(whole, self.tail_fraction, self.margin)
+        samples = int(np.clip(_TAIL_WORK / cone.averaged, *_TAIL_SAMPLES))
+        return cone.statistical_dimension(np.random.default_rng(_SEED), samples)
+
+    def asymptotic_price(self, candidates: float) -> float:
+        r"""Return the leading order of the price, :math:`(\sqrt{2 \log K} + c)^2` for the top score."""
+        if self.tail_fraction is not None:
+            return tail_statistical_dimension(self.tail_fraction, self.margin)
+        return (float(np.sqrt(2 * np.log(candidates))) + self.margin) ** 2
