@@ -28,10 +28,7 @@ import numpy as np
 from scipy import special
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Reals = NDArray[np.float64]
-    Complexes = NDArray[np.complex128]
+    from simonides.arrays import Complexes, Reals, Truths
 
 NODES = 128
 """Trapezoidal nodes on the upper half of each contour."""

@@ -69,7 +69,7 @@ class Law(ABC):
         flat = levels.ravel()
         cell = np.clip(np.searchsorted(table, flat, side="left"), 1, grid.size - 1)
         bracket = (grid[cell - 1], grid[cell])
-        solved = elementwise.find_root(self._excess, bracket, args=(flat,))  # type: ignore[arg-type]
+        solved = elementwise.find_root(self._excess, bracket, args=(flat,))
         at_end = np.where(flat <= table[0], grid[0], grid[-1])
         inside = (flat > table[0]) & (flat < table[-1])
         return np.asarray(np.where(inside, solved.x, at_end).reshape(levels.shape))
