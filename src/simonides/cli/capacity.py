@@ -1,0 +1,116 @@
+"""``simonides capacity``: how many facts fit."""
+
+from __future__ import annotations
+
+from math import log, log2
+from typing import TYPE_CHECKING
+
+from simonides.cli import options, output
+from simonides.formatting import count
+
+if TYPE_CHECKING:
+    from simonides.theory.capacity import Capacity
+
+
+def capacity(
+    dim: options.Dim = None,
+    dim_in: options.DimIn = None,
+    dim_out: options.DimOut = None,
+    candidates: options.Candidates = None,
+    rank: options.Rank = None,
+    margin: options.Margin = 0.0,
+    tail_fraction: options.TailFraction = None,
+    outputs: options.Outputs = "shared",
+    plot: options.Plot = None,
+    as_json: options.Json = False,
+) -> None:
+    """How many facts fit in a matrix?
+
+    Example: simonides capacity --dim 4096 --rank 16
+    """
+    from simonides.theory.capacity import capacity_of
+    from simonides.theory.trust import caveats
+
+    setting = options.setting(
+        dim, dim_in, dim_out, candidates, rank, margin, tail_fraction, outputs
+    )
+    if plot is not None:
+        options.check_plot(plot)
+    answer = capacity_of(setting)
+    notes = caveats(answer)
+    picture = None
+    if plot is not None:
+        from simonides.curves.storage import around
+
+        picture = options.draw_to(plot, around(setting))
+    if as_json:
+        output.print_json(_record(answer, notes, picture))
+        return
+    output.print_table(
+        _title(answer), *_table(answer), notes=(f"Best: {_criterion(answer)}.", *notes)
+    )
+    if picture:
+        output.print_line(f"picture: {picture}")
+
+
+def _record(answer: Capacity, notes: tuple[str, ...], picture: str | None) -> dict[str, object]:
+    setting = answer.setting
+    record: dict[str, object] = {
+        "facts": answer.facts,
+        "facts_stderr": answer.facts_stderr,
+        "load": answer.load,
+        "statistical_dimension": answer.statistical_dimension,
+        "effective_parameters": answer.effective_parameters,
+        "facts_asymptotic": answer.facts_asymptotic,
+        "facts_hebbian": answer.facts_hebbian,
+        "facts_hebbian_fraction": answer.facts_hebbian_fraction,
+        "bits_per_parameter": answer.bits_per_parameter,
+        "parameters": answer.parameters,
+        "dim_in": setting.dim_in,
+        "dim_out": setting.dim_out,
+        "candidates": setting.candidates,
+        "rank": setting.rank,
+        "margin": setting.margin,
+        "tail_fraction": setting.tail_fraction,
+        "outputs": setting.outputs,
+        "criterion": _criterion(answer),
+        "notes": list(notes),
+    }
+    if picture is not None:
+        record["plot"] = picture
+    return record
+
+
+def _title(answer: Capacity) -> str:
+    setting = answer.setting
+    rank = "" if setting.rank is None else f" of rank {setting.rank:,}"
+    rivals = "all facts" if setting.candidates is None else f"{setting.candidates:,} candidates"
+    return f"A {setting.dim_out:,} x {setting.dim_in:,} matrix{rank}, {rivals} competing"
+
+
+def _table(answer: Capacity) -> tuple[list[str], list[list[str]]]:
+    setting = answer.setting
+
+    def row(name: str, facts: float) -> list[str]:
+        competing = max(facts if setting.candidates is None else setting.candidates, 1.0)
+        return [
+            name,
+            count(facts),
+            f"{facts * log(competing) / setting.entries:.4f}",
+            f"{facts * log2(competing) / answer.parameters:.3f}",
+        ]
+
+    return ["", "facts", "load", "bits/parameter"], [
+        row("best memory, finite size", answer.facts),
+        row("best memory, leading order", answer.facts_asymptotic),
+        row("Hebbian rule, all facts (even odds)", answer.facts_hebbian),
+        row("Hebbian rule, 99% of the facts", answer.facts_hebbian_fraction),
+    ]
+
+
+def _criterion(answer: Capacity) -> str:
+    setting = answer.setting
+    by = f" by {setting.margin:g}" if setting.margin else ""
+    if setting.tail_fraction is not None:
+        return f"every target beats the mean of its top {setting.tail_fraction:g} of rivals{by}"
+    return f"every target beats every rival{by}"

@@ -1,0 +1,52 @@
+"""How answers are printed: one JSON object, or a table a person can read."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+
+def print_json(answer: dict[str, Any]) -> None:
+    """Print one JSON object; numbers that JSON cannot hold become null."""
+    typer.echo(json.dumps(_plain(answer), indent=2, ensure_ascii=False, allow_nan=False))
+
+
+def print_line(text: str) -> None:
+    """Print one line."""
+    typer.echo(text)
+
+
+def print_table(
+    title: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
+) -> None:
+    """Print a table, its first column left-aligned and the others right-aligned."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.padding import Padding
+    from rich.table import Table
+
+    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    for position, name in enumerate(header):
+        table.add_column(name, justify="left" if position == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    console = Console(highlight=False)
+    console.print(table)
+    for note in notes:
+        console.print(Padding(note, (0, 0, 0, 2)), style="dim")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

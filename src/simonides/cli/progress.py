@@ -1,0 +1,37 @@
+"""Progress of long commands: a live bar on a terminal, plain lines elsewhere, on standard error."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+Item = TypeVar("Item")
+
+
+def steps(
+    items: Sequence[Item], verb: str, *, quiet: bool, label: Callable[[Item], str]
+) -> Iterator[Item]:
+    """Yield the items one by one while showing which is being worked on."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True, highlight=False, quiet=quiet)
+    if not console.is_terminal:
+        for position, item in enumerate(items, start=1):
+            console.print(f"{verb} {label(item)} ({position} of {len(items)})")
+            yield item
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=console, transient=True) as progress:
+        task = progress.add_task(verb, total=len(items))
+        for item in items:
+            progress.update(task, description=f"{verb} {label(item)}")
+            yield item
+            progress.advance(task)

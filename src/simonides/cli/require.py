@@ -1,0 +1,60 @@
+"""``simonides require``: what it takes to store a number of facts."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from simonides.cli import options, output
+
+
+def require(
+    facts: Annotated[int, typer.Option(help="Number of facts to store.")],
+    dim: options.Dim = None,
+    dim_in: options.DimIn = None,
+    dim_out: options.DimOut = None,
+    candidates: options.Candidates = None,
+    rank: options.Rank = None,
+    margin: options.Margin = 0.0,
+    tail_fraction: options.TailFraction = None,
+    outputs: options.Outputs = "shared",
+    as_json: options.Json = False,
+) -> None:
+    """Say what it takes to store that many facts.
+
+    Always the smallest square matrix; with a size, also the smallest rank and the largest margin.
+
+    Example: simonides require --facts 20000 --dim 4096
+    """
+    from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
+
+    answer: dict[str, float | int | None] = {
+        "facts": facts,
+        "smallest_dimension": smallest_dimension(
+            facts,
+            candidates=candidates,
+            rank=rank,
+            margin=margin,
+            tail_fraction=tail_fraction,
+            outputs=outputs,  # type: ignore[arg-type]
+        ),
+        "smallest_rank": None,
+        "largest_margin": None,
+    }
+    rows = [["smallest square dimension", f"{answer['smallest_dimension']:,}"]]
+    if dim is not None or dim_in is not None or dim_out is not None:
+        setting = options.setting(
+            dim, dim_in, dim_out, candidates, rank, margin, tail_fraction, outputs
+        )
+        size = f"{setting.dim_out:,} x {setting.dim_in:,}"
+        answer["smallest_rank"] = smallest_rank(setting, facts)
+        answer["largest_margin"] = largest_margin(setting, facts)
+        rows += [
+            [f"smallest rank at {size}", f"{answer['smallest_rank']:,}"],
+            [f"largest margin at {size}", f"{answer['largest_margin']:.4f}"],
+        ]
+    if as_json:
+        output.print_json(answer)
+    else:
+        output.print_table(f"To store {facts:,} facts", ["", "needed"], rows)

@@ -1,0 +1,1 @@
+"""Tables of theory curves: computed here, drawn in ``figures`` and printed by ``cli``."""

@@ -1,0 +1,62 @@
+"""A table of numbers with a name: what figures draw and commands print."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simonides.arrays import Reals
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns of equal length, and the settings they were computed for.
+
+    ``columns`` maps a column's name to its values; a column named ``x_stderr`` holds the standard
+    errors of column ``x``.
+    """
+
+    name: str
+    title: str
+    columns: Mapping[str, Reals]
+    settings: Mapping[str, float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        lengths = {name: len(values) for name, values in self.columns.items()}
+        if len(set(lengths.values())) > 1:
+            raise arguments.refuse("columns", lengths, "of equal length", "pad or split the table")
+
+    def __getitem__(self, column: str) -> Reals:
+        return self.columns[column]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), np.empty(0)))
+
+    def where(self, column: str, value: float) -> Table:
+        """Return the rows in which a column has the given value."""
+        rows = self.columns[column] == value
+        kept = {name: values[rows] for name, values in self.columns.items()}
+        return Table(self.name, self.title, kept, self.settings)
+
+    def distinct(self, column: str) -> list[float]:
+        """Return the values that a column takes, in order of first appearance."""
+        return list(dict.fromkeys(float(value) for value in self.columns[column]))
+
+    def records(self) -> list[dict[str, float]]:
+        """Return the rows as dictionaries."""
+        names = list(self.columns)
+        rows = zip(*self.columns.values(), strict=True)
+        return [dict(zip(names, map(float, row), strict=True)) for row in rows]
+
+
+def stacked(name: str, title: str, rows: list[dict[str, float]], **settings: float) -> Table:
+    """Return a table from rows that all have the same keys."""
+    columns = {key: np.array([row[key] for row in rows]) for key in (rows[0] if rows else {})}
+    return Table(name, title, columns, settings)

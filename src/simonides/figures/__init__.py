@@ -1,0 +1,1 @@
+"""Pictures: each reads a table and draws it; none computes."""

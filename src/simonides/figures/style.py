@@ -1,0 +1,133 @@
+"""One look for every picture: quiet axes, lines that also differ in greyscale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK = "#1b1f24"
+GREY = "#8a9099"
+THEORY = "#0b5394"
+LIMIT = "#8a9099"
+HEBBIAN = "#c2570c"
+ACCENT = "#11734b"
+
+SERIES: tuple[dict[str, Any], ...] = (
+    {"color": THEORY, "linestyle": "-"},
+    {"color": HEBBIAN, "linestyle": "--"},
+    {"color": ACCENT, "linestyle": "-."},
+    {"color": "#7b3fa0", "linestyle": ":"},
+)
+"""Colours of falling lightness, each with its own dash, so that print in grey keeps them apart."""
+
+FORMATS = (".png", ".svg", ".pdf")
+
+_RC: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": 9.5,
+    "axes.titlesize": 10.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "grid.color": "#e6e8eb",
+    "grid.linewidth": 0.7,
+    "axes.axisbelow": True,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "text.color": INK,
+    "lines.linewidth": 1.9,
+    "legend.frameon": False,
+    "legend.fontsize": 8.5,
+    "legend.handlelength": 2.6,
+    "figure.dpi": 110,
+    "savefig.dpi": 200,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "simonides",
+}
+
+
+def house_style() -> AbstractContextManager[None]:
+    """Return the context in which every picture is made and saved."""
+    import matplotlib as mpl
+
+    return mpl.rc_context(_RC)
+
+
+def canvas(
+    panels: int = 1, *, width: float = 4.4, height: float = 3.3
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with panels side by side."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width * panels, height), layout="constrained")
+    axes = figure.subplots(1, panels, squeeze=False)
+    return figure, list(axes[0])
+
+
+def checked_path(path: str | Path) -> Path:
+    """Return the path of a picture, its format known and its folder there."""
+    path = Path(path)
+    if path.suffix.lower() not in FORMATS:
+        raise arguments.refuse(
+            "plot",
+            str(path),
+            f"a file ending in {', '.join(FORMATS)}",
+            "choose one of these formats",
+        )
+    if not path.parent.is_dir():
+        raise arguments.refuse(
+            "plot", str(path), "in a folder that exists", f"create {path.parent} first"
+        )
+    return path
+
+
+def save(figure: Figure, path: str | Path) -> Path:
+    """Write a figure; the ending of the path chooses the format."""
+    path = checked_path(path)
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
+    with house_style():
+        figure.savefig(path, metadata=metadata)
+    return path
+
+
+def reference_line(
+    axes: Axes, value: float, label: str, *, vertical: bool = False, at_left: bool = False
+) -> None:
+    """Draw a thin line at a known value, labelled on the line itself."""
+    if vertical:
+        axes.axvline(value, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
+        axes.text(
+            value,
+            0.99,
+            f" {label}",
+            transform=axes.get_xaxis_transform(),
+            va="top",
+            ha="left",
+            color="#5b626b",
+            fontsize=8,
+        )
+    else:
+        axes.axhline(value, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
+        axes.text(
+            0.005 if at_left else 0.995,
+            value,
+            label,
+            transform=axes.get_yaxis_transform(),
+            va="bottom",
+            ha="left" if at_left else "right",
+            color="#5b626b",
+            fontsize=8,
+        )

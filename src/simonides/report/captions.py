@@ -1,0 +1,52 @@
+"""What each picture of the report says, in a few sentences."""
+
+from __future__ import annotations
+
+CAPTIONS = {
+    "price": (
+        "Each stored fact uses up parameters. How many is the mean squared distance of a Gaussian "
+        "score vector from the set in which the target wins: its statistical dimension. It grows "
+        "like 2 log K with the number of candidates, but lies far below that leading order at every "
+        "size people use, which is why small memories beat the asymptotic formula."
+    ),
+    "load": (
+        "The best memory's load tends to 1/2 only as fast as 1/log p. At dimension 4096 it still "
+        "holds four tenths more facts than the limit suggests. The Hebbian rule stores several "
+        "times fewer, and how many depends on whether all facts are meant or most of them."
+    ),
+    "rank": (
+        "A rank bound leaves the memory only its leading directions. The first ones are worth the "
+        "most: at low rank a free parameter stores about twice as much as at full rank."
+    ),
+    "margin": (
+        "Below capacity the best memory can keep every target above its rivals by a margin, here in "
+        "units of the off-target scores' standard deviation. It vanishes at capacity."
+    ),
+    "tail": (
+        "If the target need only exceed the mean of its strongest rivals, the price no longer grows "
+        "with the number of candidates. Averaging a single rival is the usual criterion (stars)."
+    ),
+    "scores": (
+        "The best memory lifts every target just above the level its rivals reach, and leaves the "
+        "rivals alone; the Hebbian rule lets the targets fluctuate as much as the rivals do. The "
+        "extreme value √(2 log p) is where the lifted level tends, slowly, as facts grow."
+    ),
+    "spectrum": (
+        "At capacity the singular values follow a quarter circle cut off from below: a memory under "
+        "a rank bound spreads its strength evenly, unlike the two random layers it was trained from."
+    ),
+    "overlap": (
+        "Two random solutions grow alike as facts are added, and the volume of solutions shrinks; "
+        "both end at capacity. Dots are the finite-size saddle point, dotted lines the closed form "
+        "q = 2α, Φ = ½ log(1 − 2α) of the limit."
+    ),
+    "hebbian": (
+        "The same rule, two criteria. The fraction of facts recalled falls from one near a load of "
+        "1/2, slowly; the chance that all are recalled drops at 1/8, sharply. Crosstalk with the "
+        "rivals' own facts, which the leading order leaves out, is included."
+    ),
+    "trained": (
+        "Beyond capacity a memory trained to the minimum of its cross-entropy recalls fewer and "
+        "fewer facts. Below, the loss falls to zero and the weights grow without end."
+    ),
+}

@@ -1,0 +1,48 @@
+"""What a predicted capacity promises at its size, and what it does not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.theory.capacity import Capacity
+
+_FEW_DIRECTIONS = 3.0
+"""Smaller dimension over the price below which a fact touches most directions at once."""
+
+_NEAR_OUTPUTS = (0.4, 3.0)
+"""Shared outputs over their dimension between which their differences are not yet generic."""
+
+
+def caveats(answer: Capacity) -> tuple[str, ...]:
+    """Return what a reader should know before relying on the number, most important first."""
+    setting = answer.setting
+    notes = [_which_row(answer)]
+    if setting.rank is not None and setting.rank < min(setting.dim_in, setting.output_directions):
+        notes.append(
+            "With a rank bound the problem is not convex: the number is an upper bound "
+            "(replica symmetric), and the Hebbian rows are for full rank."
+        )
+    if min(setting.dim_in, setting.dim_out) < _FEW_DIRECTIONS * answer.statistical_dimension:
+        notes.append(
+            "The smaller dimension is not large against the price of a fact: "
+            "scores are not Gaussian there, and the theory may be far off."
+        )
+    if setting.outputs == "shared" and setting.candidates is not None:
+        low, high = _NEAR_OUTPUTS
+        if low < setting.candidates / setting.dim_out < high:
+            notes.append(
+                "Shared outputs about as many as their dimension: the theory is a few percent high."
+            )
+    notes.append(
+        "Embeddings are taken as generic (Gaussian, or whitened to be so) and targets as arbitrary."
+    )
+    return tuple(notes)
+
+
+def _which_row(answer: Capacity) -> str:
+    gap = 1 - answer.facts_asymptotic / answer.facts
+    if abs(gap) < 0.01:
+        return "Finite size and leading order agree to a percent at this size."
+    side = "below" if gap > 0 else "above"
+    return f"Trust the finite-size row: at this size the leading order is {abs(gap):.0%} {side} it."

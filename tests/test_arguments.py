@@ -1,0 +1,169 @@
+"""Checks of arguments: what passes, and that every refusal says what to do."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from simonides import arguments
+
+NOT_NUMBERS = [
+    True,
+    False,
+    np.True_,
+    None,
+    "3",
+    b"3",
+    [3],
+    (3,),
+    {3},
+    3 + 0j,
+    Decimal(3),
+    np.array(3),
+    np.array([3]),
+    object(),
+    math.nan,
+    math.inf,
+    -math.inf,
+    np.float64("nan"),
+    np.float32("inf"),
+]
+REMEDY = "pass the embedding dimension"
+
+
+def test_refusal_names_argument_value_condition_and_remedy():
+    error = arguments.refuse("dim", "ten", "a whole number", REMEDY)
+    assert isinstance(error, ValueError)
+    assert str(error) == f"dim = 'ten' must be a whole number: {REMEDY}"
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
+def test_whole_refuses_what_is_not_a_number(value):
+    with pytest.raises(ValueError, match="must be a whole number of at least 1") as error:
+        arguments.whole("dim", value, remedy=REMEDY)
+    assert str(error.value).startswith(f"dim = {value!r} ")
+    assert str(error.value).endswith(f": {REMEDY}")
+
+
+@pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
+def test_real_refuses_what_is_not_a_number(value):
+    with pytest.raises(ValueError, match="must be a finite number") as error:
+        arguments.real("margin", value, remedy="pass 0")
+    assert str(error.value).startswith(f"margin = {value!r} ")
+    assert str(error.value).endswith(": pass 0")
+
+
+@pytest.mark.parametrize("value", [0, -1, -(10**30), 0.5, 1.000001, -1.0, Fraction(3, 2)])
+def test_whole_refuses_fractions_and_small_numbers(value):
+    with pytest.raises(ValueError, match="at least 1"):
+        arguments.whole("dim", value, remedy=REMEDY)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [7, 7.0, Fraction(7), np.float64(7), np.float32(7)]
+    + [np.dtype(code).type(7) for code in "bBhHiIlLqQ"],
+    ids=lambda value: type(value).__name__,
+)
+def test_whole_returns_a_plain_int(value):
+    number = arguments.whole("dim", value, remedy=REMEDY)
+    assert type(number) is int
+    assert number == 7
+
+
+def test_whole_names_its_own_least():
+    assert arguments.whole("candidates", 2, least=2, remedy=REMEDY) == 2
+    assert arguments.whole("shift", -3, least=-3, remedy=REMEDY) == -3
+    with pytest.raises(ValueError, match=r"candidates = 1 must be .* at least 2"):
+        arguments.whole("candidates", 1, least=2, remedy=REMEDY)
+
+
+@given(st.integers(min_value=1, max_value=10**300))
+def test_whole_keeps_every_digit(value):
+    assert arguments.whole("dim", value, remedy=REMEDY) == value
+
+
+@given(st.integers(min_value=2**53, max_value=2**63 - 1))
+def test_whole_keeps_every_digit_of_numpy_integers(value):
+    assert arguments.whole("dim", np.int64(value), remedy=REMEDY) == value
+
+
+def test_integers_too_large_for_a_float_are_refused_by_name():
+    with pytest.raises(ValueError, match="dim = "):
+        arguments.whole("dim", 10**400, remedy=REMEDY)
+    with pytest.raises(ValueError, match="margin = "):
+        arguments.real("margin", 10**400, remedy=REMEDY)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False))
+def test_real_returns_finite_floats_unchanged(value):
+    number = arguments.real("margin", value, remedy="")
+    assert type(number) is float
+    assert number == value
+
+
+@pytest.mark.parametrize("value", [3, np.int8(3), np.float32(3), Fraction(3), np.float64(3)])
+def test_real_returns_a_plain_float(value):
+    number = arguments.real("margin", value, remedy="")
+    assert type(number) is float
+    assert number == 3.0
+
+
+@given(
+    st.floats(-2, 2),
+    st.booleans(),
+    st.booleans(),
+)
+def test_real_respects_open_and_closed_ends(value, open_least, open_most):
+    inside = (value > -1 or (value == -1 and not open_least)) and (
+        value < 1 or (value == 1 and not open_most)
+    )
+
+    def check() -> float:
+        return arguments.real(
+            "x", value, least=-1, most=1, open_least=open_least, open_most=open_most, remedy="r"
+        )
+
+    if inside:
+        assert check() == value
+    else:
+        with pytest.raises(ValueError, match="x = "):
+            check()
+
+
+@pytest.mark.parametrize("end", [-1.0, 1.0])
+@pytest.mark.parametrize("is_open", [False, True])
+def test_real_at_the_very_ends(end, is_open):
+    interval = {"least": -1, "most": 1, "open_least": is_open, "open_most": is_open, "remedy": "r"}
+    if is_open:
+        with pytest.raises(ValueError, match="above -1 and below 1"):
+            arguments.real("x", end, **interval)
+    else:
+        assert arguments.real("x", end, **interval) == end
+
+
+@pytest.mark.parametrize(
+    ("interval", "condition"),
+    [
+        ({}, "a finite number: r"),
+        ({"least": 0}, "a finite number at least 0: r"),
+        ({"least": 0, "open_least": True}, "a finite number above 0: r"),
+        ({"most": 2.5}, "a finite number at most 2.5: r"),
+        ({"most": 2.5, "open_most": True}, "a finite number below 2.5: r"),
+        ({"least": 0, "most": 1}, "a finite number at least 0 and at most 1: r"),
+        (
+            {"least": 0, "most": 1, "open_least": True, "open_most": True},
+            "a finite number above 0 and below 1: r",
+        ),
+    ],
+)
+def test_real_states_the_interval(interval, condition):
+    with pytest.raises(ValueError, match="x = ") as error:
+        arguments.real("x", math.nan, **interval, remedy="r")
+    assert str(error.value) == f"x = nan must be {condition}"
