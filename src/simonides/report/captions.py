@@ -10,9 +10,10 @@ CAPTIONS = {
         "size people use, which is why small memories beat the asymptotic formula."
     ),
     "load": (
-        "The best memory's load tends to 1/2 only as fast as 1/log p. At dimension 4096 it still "
-        "holds four tenths more facts than the limit suggests. The Hebbian rule stores several "
-        "times fewer, and how many depends on whether all facts are meant or most of them."
+        "The best memory's load tends to 1/2 only as fast as 1/log p: at every practical dimension it "
+        "holds a quarter to two thirds more facts than the leading order says (table above). The Hebbian "
+        "rule stores several times fewer, and how many depends on whether all facts are meant or "
+        "most of them."
     ),
     "rank": (
         "A rank bound leaves the memory only its leading directions. The first ones are worth the "

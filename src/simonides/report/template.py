@@ -23,7 +23,7 @@ h2 { font-size: 1.25rem; margin: 0 0 .4rem; }
 a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
 nav { color: var(--soft); font-size: .88rem; margin: 1.5rem 0; }
 section { border-top: 1px solid var(--rule); padding: 1.6rem 0 .4rem; }
-figure { margin: 1rem 0; } img { width: 100%; height: auto; max-width: 52rem; display: block; }
+figure { margin: 1rem 0; } img { max-width: 100%; height: auto; display: block; margin: 0 auto; }
 .wide { overflow-x: auto; }
 table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; margin: .8rem 0; }
 th, td { text-align: right; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--rule); }

@@ -1,0 +1,55 @@
+"""Sphinx configuration; pictures are computed by the package when the site is built."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import simonides
+
+HERE = Path(__file__).parent
+PICTURES = HERE / "_generated"
+
+project = "Simonides"
+author = "The Simonides authors"
+copyright = "2026, The Simonides authors"  # noqa: A001
+release = version = simonides.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.viewcode",
+    "sphinx.ext.mathjax",
+    "sphinx-mathjax-offline",
+]
+myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
+myst_heading_anchors = 3
+exclude_patterns = ["_generated"]
+html_theme = "furo"
+html_title = "Simonides"
+html_static_path: list[str] = []
+pygments_style = "friendly"
+
+autodoc_default_options = {"members": True, "show-inheritance": True}
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_type_aliases = {"Reals": "Reals", "Complexes": "Complexes"}
+
+
+def compute_pictures(_app: object) -> None:
+    """Draw the curves that the pages show."""
+    from simonides.curves.catalogue import CURVES
+    from simonides.figures.catalogue import draw
+    from simonides.figures.style import save
+
+    PICTURES.mkdir(exist_ok=True)
+    for curve in CURVES.values():
+        path = PICTURES / f"{curve.name}.svg"
+        if not path.exists():
+            sys.stdout.write(f"computing {curve.name}\n")
+            save(draw(curve.make(curve.dim)), path)
+
+
+def setup(app: object) -> None:
+    """Compute pictures before pages are read."""
+    app.connect("builder-inited", compute_pictures)  # type: ignore[attr-defined]

@@ -1,0 +1,220 @@
+"""The inverse questions undo the capacity exactly, to the last fact, dimension and rank."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from simonides import Setting, capacity, largest_margin, smallest_dimension, smallest_rank
+from simonides.theory.capacity import capacity_of
+
+few = settings(max_examples=4, deadline=None, derandomize=True)
+
+ASKED = [
+    {},
+    {"candidates": 2},
+    {"candidates": 2, "outputs": "decoupled"},
+    {"candidates": 50},
+    {"candidates": 50, "outputs": "decoupled"},
+    {"margin": 1.0},
+    {"rank": 3},
+    {"rank": 20, "margin": 0.5},
+    {"tail_fraction": 0.5, "candidates": 10_000},
+]
+
+
+
+
+# Dimension
+
+
+@pytest.mark.parametrize("asked", ASKED, ids=str)
+def test_smallest_dimension_is_the_first_that_suffices(asked):
+    facts = 701
+    dim = smallest_dimension(facts, **asked)
+    assert capacity(dim, **asked).facts >= facts
+    least = asked.get("rank", 1)
+    if dim > least:
+        assert capacity(dim - 1, **asked).facts < facts
+
+
+@given(st.integers(3, 10**9))
+@few
+def test_smallest_dimension_at_any_number_of_facts(facts):
+    dim = smallest_dimension(facts)
+    assert capacity(dim).facts >= facts > capacity(dim - 1).facts
+
+
+@given(st.integers(2, 2000))
+@few
+def test_dimension_of_a_capacity_is_the_dimension(dim):
+    facts = capacity(dim).facts
+    assert smallest_dimension(math.floor(facts)) == dim
+    assert smallest_dimension(math.floor(facts) + 1) == dim + 1
+
+
+def test_two_candidates_need_half_a_dimension_each():
+    # Cover: 2 d facts with shared outputs, 2 d² with their own
+    assert smallest_dimension(999, candidates=2) == 500
+    assert smallest_dimension(1001, candidates=2) == 501
+    assert smallest_dimension(4999, candidates=2, outputs="decoupled") == 50
+    assert smallest_dimension(5001, candidates=2, outputs="decoupled") == 51
+
+
+def test_one_fact_needs_one_dimension():
+    assert smallest_dimension(1) == 1
+    assert smallest_dimension(2) == 1
+    assert smallest_dimension(1, rank=5) == 5
+
+
+def test_many_facts_are_answered():
+    assert smallest_dimension(10**15) == pytest.approx(math.sqrt(10**15 * 2 * 30), rel=0.1)
+
+
+@pytest.mark.parametrize("asked", [{}, {"candidates": 2}, {"rank": 1}], ids=str)
+def test_more_facts_than_any_dimension_holds(asked):
+    with pytest.raises(ValueError, match="facts = 10{30}"):
+        smallest_dimension(10**30, **asked)
+
+
+# Rank
+
+
+@pytest.mark.parametrize(
+    ("setting", "facts"),
+    [
+        (Setting(100, 100), 1),
+        (Setting(100, 100), 100),
+        (Setting(100, 100), 803),
+        (Setting(100, 100), 1190),
+        (Setting(60, 200), 700),
+        (Setting(200, 60), 700),
+        (Setting(24, 24), 80),
+        (Setting(50, 50, margin=1.0), 100),
+        (Setting(64, 64, candidates=20), 400),
+        (Setting(64, 64, candidates=20, outputs="decoupled"), 500),
+        (Setting(10**5, 10**5), 10**6),
+    ],
+    ids=str,
+)
+def test_smallest_rank_is_the_first_that_suffices(setting, facts):
+    rank = smallest_rank(setting, facts)
+    assert capacity_of(replace(setting, rank=rank)).facts >= facts
+    if rank > 1:
+        assert capacity_of(replace(setting, rank=rank - 1)).facts < facts
+
+
+def test_smallest_rank_ignores_the_rank_that_is_set():
+    assert smallest_rank(Setting(80, 80, rank=2), 500) == smallest_rank(Setting(80, 80), 500)
+
+
+def test_all_directions_are_needed_at_capacity():
+    assert smallest_rank(Setting(30, 30, candidates=2, outputs="decoupled"), 1800) == 30
+    shared = Setting(40, 40, candidates=6)
+    # five directions tell six outputs apart
+    assert smallest_rank(shared, math.floor(capacity_of(shared).facts)) == 5
+
+
+# Margin
+
+
+@pytest.mark.parametrize(
+    ("setting", "facts"),
+    [
+        (Setting(100, 100), 1000),
+        (Setting(100, 100), 10),
+        (Setting(100, 100), 1),
+        (Setting(30, 50, candidates=7), 20),
+        (Setting(30, 30, candidates=2, outputs="decoupled"), 900),
+        (Setting(64, 64, rank=4), 90),
+        (Setting(10**6, 10**6), 10**10),
+    ],
+    ids=str,
+)
+def test_capacity_at_the_largest_margin_is_the_number_of_facts(setting, facts):
+    margin = largest_margin(setting, facts)
+    assert margin > 0
+    assert capacity_of(replace(setting, margin=margin)).facts == pytest.approx(facts, rel=1e-6)
+
+
+def test_largest_margin_of_a_sampled_tail():
+    setting = Setting(30, 30, candidates=60, tail_fraction=0.2)
+    margin = largest_margin(setting, 100)
+    found = capacity_of(replace(setting, margin=margin))
+    assert found.facts == pytest.approx(100, rel=1e-6)
+
+
+def test_no_margin_is_left_at_capacity():
+    setting = Setting(30, 30, candidates=2, outputs="decoupled")
+    assert largest_margin(setting, 1800) == pytest.approx(0, abs=1e-6)
+    assert largest_margin(setting, 1799) > 0
+
+
+def test_largest_margin_ignores_the_margin_that_is_set():
+    assert largest_margin(Setting(40, 40, margin=3.0), 100) == largest_margin(Setting(40, 40), 100)
+
+
+def test_fewer_facts_leave_a_wider_margin():
+    margins = [largest_margin(Setting(50, 50), facts) for facts in (375, 300, 100, 10)]
+    assert margins == sorted(margins)
+    # with ten facts in 2500 weights each has 250: (c²)(K - 1)/K, the target against all its rivals
+    assert margins[-1] == pytest.approx(math.sqrt(250 / 0.9), rel=0.1)
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("question", "setting"),
+    [
+        (smallest_rank, Setting(100, 100)),
+        (smallest_rank, Setting(100, 100, candidates=3)),
+        (largest_margin, Setting(100, 100)),
+        (largest_margin, Setting(100, 100, rank=3)),
+        (largest_margin, Setting(20, 20, candidates=50, outputs="decoupled")),
+    ],
+    ids=str,
+)
+def test_facts_beyond_capacity_are_refused_with_the_capacity(question, setting):
+    most = capacity_of(setting).facts
+    beyond = math.floor(most) + 1
+    with pytest.raises(ValueError, match="facts") as error:
+        question(setting, beyond)
+    message = str(error.value)
+    assert message.startswith(f"facts = {beyond} must be at most the capacity, {most:.1f}")
+    assert "store fewer or enlarge the matrix" in message
+    question(setting, math.floor(most))
+
+
+@pytest.mark.parametrize("facts", [0, -3, 2.5, True, math.nan, math.inf, "many", None])
+def test_facts_that_are_no_number_are_refused(facts):
+    for question in (
+        lambda: smallest_dimension(facts),
+        lambda: smallest_rank(Setting(9, 9), facts),
+        lambda: largest_margin(Setting(9, 9), facts),
+    ):
+        with pytest.raises(ValueError, match="must be a whole number of at least 1") as error:
+            question()
+        assert str(error.value).startswith(f"facts = {facts!r} ")
+        assert "pass the number of facts to store" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("candidates", 1),
+        ("rank", 0),
+        ("rank", "x"),
+        ("margin", -1.0),
+        ("margin", math.nan),
+        ("tail_fraction", 0.0),
+        ("outputs", "other"),
+    ],
+)
+def test_smallest_dimension_refuses_bad_settings(name, value):
+    with pytest.raises(ValueError, match=f"{name} = "):
+        smallest_dimension(100, **{name: value})
