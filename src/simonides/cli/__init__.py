@@ -6,6 +6,8 @@ import os
 import sys
 from typing import Any
 
+_INTERRUPTED = 130
+
 
 def main() -> None:
     """Run the command line: exit 0 with an answer, 2 with one line on bad input."""
@@ -28,6 +30,7 @@ def main() -> None:
         sys.stderr.write(f"simonides: {' '.join(reason.split())}\n")
         raise SystemExit(2) from None
     except (KeyboardInterrupt, typer.Abort):
+        code = _INTERRUPTED
+    if code == _INTERRUPTED:
         sys.stderr.write("simonides: interrupted\n")
-        raise SystemExit(130) from None
     raise SystemExit(code or 0)

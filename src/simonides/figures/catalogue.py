@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from simonides.curves.table import Table
 
-_PICTURES: dict[str, Callable[[Table], Figure]] = {
+PICTURES: dict[str, Callable[[Table], Figure]] = {
     "price": storage.price,
     "load": storage.load,
     "around": storage.around,
@@ -32,9 +32,9 @@ _PICTURES: dict[str, Callable[[Table], Figure]] = {
 
 def draw(table: Table) -> Figure:
     """Return the picture of a table."""
-    if table.name not in _PICTURES:
+    if table.name not in PICTURES:
         raise arguments.refuse(
-            "table", table.name, f"one of {', '.join(_PICTURES)}", "draw a table of the catalogue"
+            "table", table.name, f"one of {', '.join(PICTURES)}", "draw a table of the catalogue"
         )
     with house_style():
-        return _PICTURES[table.name](table)
+        return PICTURES[table.name](table)

@@ -1,0 +1,71 @@
+"""Pictures draw what the table holds, label it, and are the same every time."""
+
+import numpy as np
+import pytest
+
+from simonides.curves import mechanism, storage
+from simonides.curves.catalogue import CURVES
+from simonides.curves.table import Table
+from simonides.figures.catalogue import draw
+from simonides.figures.style import save
+from simonides.theory.setting import Setting
+
+QUICK = {
+    "load": lambda: storage.load(100),
+    "margin": lambda: storage.margin(30),
+    "scores": lambda: mechanism.scores(50),
+    "spectrum": lambda: mechanism.spectrum(50),
+    "hebbian": lambda: mechanism.hebbian(50),
+    "around": lambda: storage.around(Setting(60, 60)),
+}
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_every_axis_and_line_is_labelled(name):
+    figure = draw(QUICK[name]())
+    assert figure.axes
+    for position, axes in enumerate(figure.axes):
+        assert axes.get_xlabel()
+        assert axes.get_title(loc="left")
+        if position == 0 or name != "spectrum":  # its panels share the first one's label
+            assert axes.get_ylabel()
+
+
+def test_the_line_is_the_column():
+    table = storage.margin(30)
+    (line,) = draw(table).axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_xdata(), table["share_of_capacity"])
+    np.testing.assert_array_equal(line.get_ydata(), table["margin"])
+
+
+def test_series_differ_in_dash_so_that_grey_print_is_readable():
+    from simonides.figures.style import SERIES
+
+    assert len({style["linestyle"] for style in SERIES}) == len(SERIES)
+
+
+def test_the_same_table_gives_the_same_file(tmp_path):
+    table = mechanism.spectrum(50)
+    first = save(draw(table), tmp_path / "a.svg").read_bytes()
+    assert save(draw(table), tmp_path / "b.svg").read_bytes() == first
+
+
+def test_drawing_leaves_the_caller_s_style_alone():
+    import matplotlib as mpl
+
+    before = dict(mpl.rcParams)
+    draw(mechanism.spectrum(50))
+    assert dict(mpl.rcParams) == before
+
+
+def test_a_table_without_a_picture_is_refused():
+    with pytest.raises(ValueError, match="table = 'poem'"):
+        draw(Table("poem", "", {"x": np.zeros(1)}))
+
+
+def test_every_curve_has_a_picture_and_a_caption():
+    from simonides.figures.catalogue import PICTURES
+    from simonides.report.captions import CAPTIONS
+
+    assert set(CURVES) <= set(PICTURES)
+    assert set(CURVES) == set(CAPTIONS)

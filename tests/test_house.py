@@ -1,0 +1,112 @@
+"""The shape of the house: imports go one way, and importing costs nothing."""
+
+import ast
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import simonides
+
+SOURCE = Path(simonides.__file__).parent
+ROOT = SOURCE.parent.parent
+
+# Each room may import from itself and from rooms before it.
+ROOMS = ["foundations", "theory", "curves", "figures", "report", "cli"]
+
+
+def room(module: str) -> int:
+    parts = module.split(".")
+    name = parts[1] if len(parts) > 1 and parts[1] in ROOMS else "foundations"
+    return ROOMS.index(name)
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative imports hide the direction"
+            found |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in found if name.split(".")[0] == "simonides"}
+
+
+def wrong_way(path: Path, package: Path) -> list[str]:
+    # The facade alone may name every room, lazily.
+    if path == package / "__init__.py":
+        return []
+    own = "simonides." + ".".join(path.relative_to(package).with_suffix("").parts)
+    return sorted(name for name in imports(path) if room(name) > room(own))
+
+
+def test_imports_go_one_way():
+    offences = {path: wrong_way(path, SOURCE) for path in SOURCE.rglob("*.py")}
+    assert not {path.name: names for path, names in offences.items() if names}
+
+
+def test_the_import_check_sees_an_offence(tmp_path):
+    (tmp_path / "theory").mkdir()
+    path = tmp_path / "theory" / "bad.py"
+    path.write_text("from simonides.cli import output\n")
+    assert wrong_way(path, tmp_path) == ["simonides.cli.output"]
+
+
+def test_theory_does_not_draw_print_or_read():
+    for path in (SOURCE / "theory").glob("*.py"):
+        text = path.read_text()
+        assert "matplotlib" not in text, path
+        assert "print(" not in text.replace(">>> print(", ""), path
+        assert "open(" not in text, path
+
+
+def test_no_file_has_grown_past_one_mind():
+    assert not [path for path in SOURCE.rglob("*.py") if len(path.read_text().splitlines()) > 400]
+
+
+def test_importing_loads_nothing_heavy():
+    code = (
+        "import sys, simonides; print([m for m in ('numpy', 'scipy', 'typer') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys\nfrom simonides.cli.app import app\n"
+        "try:\n    app(['--help'])\nexcept SystemExit:\n    pass\n"
+        "print([m for m in ('numpy', 'scipy', 'matplotlib') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip().endswith("[]")
+
+
+def seconds(*command: str) -> float:
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        subprocess.run(command, capture_output=True, check=True)
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def test_starting_is_quick():
+    program = str(Path(sys.executable).parent / "simonides")
+    bare = seconds(sys.executable, "-c", "pass")
+    assert seconds(sys.executable, "-c", "import simonides") - bare < 0.3
+    assert seconds(program, "--help") < 0.6
+
+
+def test_the_front_door_names_what_it_exports():
+    for name in simonides.__all__:
+        assert getattr(simonides, name) is not None
+    assert set(simonides.__all__) <= set(dir(simonides))
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = simonides.nothing
+
+
+def test_typed_package_is_marked():
+    assert (SOURCE / "py.typed").exists()
