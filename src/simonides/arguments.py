@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 from numbers import Real
 
+from simonides.failures import BadArgumentError
 
-def refuse(name: str, value: object, condition: str, remedy: str) -> ValueError:
+
+def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgumentError:
     """Return the error to raise when ``value`` breaks ``condition``.
 
     >>> print(refuse("dim", -3, "a whole number of at least 1", "pass the embedding dimension"))
     dim = -3 must be a whole number of at least 1: pass the embedding dimension
     """
-    return ValueError(f"{name} = {value!r} must be {condition}: {remedy}")
+    return BadArgumentError(f"{name} = {value!r} must be {condition}: {remedy}")
 
 
 def whole(name: str, value: object, *, least: int = 1, remedy: str) -> int:

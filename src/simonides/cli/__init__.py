@@ -6,6 +6,7 @@ import os
 import sys
 from typing import Any
 
+_BAD_INPUT = 2
 _INTERRUPTED = 130
 
 
@@ -14,23 +15,30 @@ def main() -> None:
     import typer
 
     from simonides.cli.app import app
+    from simonides.failures import BadArgumentError, ConvergenceError
 
     # Typer exports only a leaf of its family of usage errors; the root is two steps up.
     usage_error: Any = typer.BadParameter.__mro__[2]
     try:
         code = app(standalone_mode=False)
-    except (ValueError, OSError, usage_error) as error:
-        if isinstance(error, BrokenPipeError):
-            # The reader has left: nothing to say, also not at interpreter shutdown.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(0) from None
-        reason = str(error)
-        if isinstance(error, usage_error):
-            reason = f"{error.format_message().rstrip('.')}: see 'simonides --help'"
-        sys.stderr.write(f"simonides: {' '.join(reason.split())}\n")
-        raise SystemExit(2) from None
+    except BrokenPipeError:
+        # The reader has left: nothing to say, also not at interpreter shutdown.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    except usage_error as error:
+        code = _complain(f"{error.format_message().rstrip('.')}: see 'simonides --help'")
+    except (BadArgumentError, OSError) as error:
+        code = _complain(str(error))
+    except ConvergenceError as error:
+        _complain(str(error))
+        code = 1
     except (KeyboardInterrupt, typer.Abort):
         code = _INTERRUPTED
     if code == _INTERRUPTED:
         sys.stderr.write("simonides: interrupted\n")
     raise SystemExit(code or 0)
+
+
+def _complain(reason: str) -> int:
+    sys.stderr.write(f"simonides: {' '.join(reason.split())}\n")
+    return _BAD_INPUT

@@ -37,7 +37,10 @@ _NEGLIGIBLE = -44.0
 _ALL_ACTIVE = 12.0
 """Margin per candidate beyond which a rival is inactive with probability below 1e-30."""
 
-_LEVEL_GRID = np.linspace(-30.0, 45.0, 1501)
+_LOWEST_LEVEL, _HIGHEST_LEVEL = -30.0, 45.0
+"""Levels above the margin that hold every transition up to the most candidates allowed."""
+
+_GRID_SIZE, _REFINEMENTS = 128, 3
 
 MOST_CANDIDATES = 1e100
 
@@ -67,10 +70,16 @@ class RetrievalCone:
 
     def _undecided(self, count: float) -> tuple[float, float]:
         """Levels at which ``count`` rivals are neither surely below nor surely above."""
-        grid = self.margin + _LEVEL_GRID
-        inside = np.flatnonzero(self.rivals(count, grid).log_height > _NEGLIGIBLE)
-        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, grid.size - 1)
-        return float(grid[first]), float(grid[last])
+        low, high = self.margin + _LOWEST_LEVEL, self.margin + _HIGHEST_LEVEL
+        for _ in range(_REFINEMENTS):
+            grid = np.linspace(low, high, _GRID_SIZE)
+            pull = self.rivals(count, grid)
+            settled = pull.log_height < _NEGLIGIBLE
+            surely_below = np.flatnonzero(settled & ~pull.left_of_pole)
+            surely_above = np.flatnonzero(settled & pull.left_of_pole)
+            low = float(grid[surely_below[-1]]) if surely_below.size else low
+            high = float(grid[surely_above[0]]) if surely_above.size else high
+        return low, high
 
     @cached_property
     def mean_level(self) -> float:

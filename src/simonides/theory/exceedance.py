@@ -39,7 +39,7 @@ _POLE_STEP = 0.16
 _WIDTH_STEP = 0.5
 """Step over the width of the integrand: the error is about exp(-2π²/0.5²), far below rounding."""
 
-_BISECTIONS = 40
+_BISECTIONS = 24
 _LOG_SADDLE_RANGE = (-12.0, 9.0)
 
 

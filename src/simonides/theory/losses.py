@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from scipy import special
 
+from simonides.failures import ConvergenceError
 from simonides.theory.projection import raised_level
 
 if TYPE_CHECKING:
@@ -71,7 +72,9 @@ class CrossEntropy:
             if np.max(np.abs(level - previous)) < _TOLERANCE * (1 + np.max(np.abs(level))):
                 break
         else:
-            raise RuntimeError(f"the cross-entropy's proximal map did not converge at step {step}")
+            raise ConvergenceError(
+                f"the cross-entropy's proximal map did not converge at step {step}"
+            )
         return np.asarray(raised - special.wrightomega(shifted - level[:, None]))
 
 

@@ -11,12 +11,12 @@ import numpy as np
 if TYPE_CHECKING:
     from simonides.arrays import Reals
 
-_NODES = 160
+NODES = 160
 
 
-def gauss_legendre(low: float, high: float, size: int = _NODES) -> tuple[Reals, Reals]:
+def gauss_legendre(low: float, high: float, size: int | None = None) -> tuple[Reals, Reals]:
     """Return nodes and weights of the Gauss-Legendre rule on an interval."""
-    nodes, weights = _legendre(size)
+    nodes, weights = _legendre(NODES if size is None else size)
     half = (high - low) / 2
     return (low + high) / 2 + half * nodes, half * weights
 

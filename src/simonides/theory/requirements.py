@@ -13,6 +13,8 @@ from simonides.theory.setting import Outputs, Setting
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from simonides.failures import BadArgumentError
+
 _LARGEST_DIMENSION = 2**40
 
 
@@ -96,7 +98,7 @@ def _first(holds: Callable[[int], bool], low: int, most: int) -> int:
     return high
 
 
-def _beyond(setting: Setting, facts: int) -> ValueError:
+def _beyond(setting: Setting, facts: int) -> BadArgumentError:
     most = capacity_of(setting).facts
     return arguments.refuse(
         "facts", facts, f"at most the capacity, {most:.1f}", "store fewer or enlarge the matrix"

@@ -25,6 +25,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.estimate import Estimate
+from simonides.failures import ConvergenceError
 from simonides.theory.cone import RetrievalCone, statistical_dimension
 from simonides.theory.losses import CrossEntropy, Loss
 from simonides.theory.projection import raised_level, squared_distance
@@ -174,7 +175,7 @@ class _Equations:
             )
             step = np.linalg.solve(slopes, -excess)
             point = point + step * min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
-        raise RuntimeError(
+        raise ConvergenceError(
             f"no minimum of the risk found at {self.weights_per_fact:.4g} weights per fact; "
             "ask for more samples, or move away from capacity"
         )

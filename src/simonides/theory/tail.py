@@ -16,6 +16,7 @@ from scipy import special
 
 from simonides import arguments
 from simonides.estimate import Estimate
+from simonides.failures import ConvergenceError
 from simonides.theory.projection import tail_squared_distance
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class TailCone:
         top = highest_normals(rows, rivals, depth, rng) + self.margin
         distance = tail_squared_distance(target, top, self.averaged, complete=depth == rivals)
         if np.isnan(distance).any():
-            raise RuntimeError(
+            raise ConvergenceError(
                 f"the projection for {self} reaches below the {depth} highest rivals that were drawn"
             )
         shortfall = np.maximum(tail_mean(self.fraction) + self.margin - target, 0.0)
