@@ -27,7 +27,7 @@ NOT_NUMBERS = [
     Decimal(3),
     np.array(3),
     np.array([3]),
-    object(),
+    slice(3),
     math.nan,
     math.inf,
     -math.inf,

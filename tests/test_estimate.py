@@ -26,6 +26,11 @@ def test_one_sample_says_nothing_of_its_error():
     assert Estimate.of_mean(np.array([2.5])) == Estimate(2.5, math.inf)
 
 
+def test_no_samples_have_no_mean():
+    with pytest.raises(ValueError, match="samples"):
+        Estimate.of_mean(np.array([]))
+
+
 def test_standard_error_covers_as_often_as_it_should():
     rng = np.random.default_rng(3)
     samples = rng.exponential(size=(2000, 200))

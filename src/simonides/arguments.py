@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
+from numbers import Integral, Real
 
 from simonides.failures import BadArgumentError
 
@@ -22,7 +22,8 @@ def whole(name: str, value: object, *, least: int = 1, remedy: str) -> int:
     number = _finite(value)
     if number is None or number != math.floor(number) or number < least:
         raise refuse(name, value, f"a whole number of at least {least}", remedy)
-    return value if isinstance(value, int) else int(number)
+    # An integer of any type keeps digits that a float would round away.
+    return int(value) if isinstance(value, Integral) else int(number)
 
 
 def real(
@@ -49,7 +50,10 @@ def _finite(value: object) -> float | None:
     """Return a finite number as float; None for anything else, truth values included."""
     if type(value) is bool or not isinstance(value, Real):
         return None
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number beyond the largest float
+        return None
     return number if math.isfinite(number) else None
 
 

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides import arguments
+
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
+    from simonides.arrays import Reals
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,10 @@ class Estimate:
     stderr: float = 0.0
 
     @classmethod
-    def of_mean(cls, samples: NDArray[np.float64]) -> Estimate:
+    def of_mean(cls, samples: Reals) -> Estimate:
         """Return the mean of independent samples, with the standard error of that mean."""
+        if samples.size == 0:
+            raise arguments.refuse("samples", samples.size, "at least one", "draw some")
         if samples.size < 2:
             return cls(float(np.mean(samples)), math.inf)
         return cls(

@@ -16,10 +16,12 @@ from scipy import integrate, optimize, special, stats
 from simonides import Capacity, Setting, capacity
 from simonides.theory.capacity import capacity_of, needed_parameters
 
-few = settings(max_examples=6, deadline=None, derandomize=True)
+few = settings(max_examples=3, deadline=None, derandomize=True)
 
 NUMBERS = [
-    field.name for field in dataclasses.fields(Capacity) if field.name not in ("setting", "facts_stderr")
+    field.name
+    for field in dataclasses.fields(Capacity)
+    if field.name not in ("setting", "facts_stderr")
 ]
 
 
@@ -92,7 +94,9 @@ def test_shared_outputs_cost_directions_only_while_they_are_few():
         shared = capacity(25, candidates=candidates)
         decoupled = capacity(25, candidates=candidates, outputs="decoupled")
         assert shared.facts == decoupled.facts
-    assert capacity(25, candidates=25).facts < capacity(25, candidates=25, outputs="decoupled").facts
+    assert (
+        capacity(25, candidates=25).facts < capacity(25, candidates=25, outputs="decoupled").facts
+    )
 
 
 # The price of a fact, found in other ways
@@ -112,7 +116,7 @@ def projected(vectors):
 def test_facts_exhaust_the_entries_at_a_sampled_price():
     facts = capacity(25).facts
     rng = np.random.default_rng(1)
-    prices = np.concatenate([projected(rng.standard_normal((2000, 123))) for _ in range(6)])
+    prices = np.concatenate([projected(rng.standard_normal((2000, 123))) for _ in range(4)])
     stderr = prices.std(ddof=1) / math.sqrt(prices.size)
     # a fractional number of candidates costs at most 0.1% more than the whole number below it
     assert facts * prices.mean() == pytest.approx(625, abs=4 * facts * stderr + 0.001 * 625)
@@ -164,7 +168,7 @@ def test_tail_average_against_a_cone_with_all_its_faces():
 
 
 def test_load_tends_to_one_half_as_slowly_as_a_logarithm():
-    dims = [25, 100, 1000, 10**4, 10**5, 10**6]
+    dims = [25, 100, 400, 1024, 4096, 10**6]
     found = [capacity(dim) for dim in dims]
     loads = np.array([c.load for c in found])
     logs = np.log([c.facts for c in found])
@@ -200,9 +204,7 @@ def critical_load(fraction):
     def density(x):
         return math.sqrt(4 - x * x) / math.pi
 
-    cut = optimize.brentq(
-        lambda x: integrate.quad(density, x, 2)[0] - fraction, 0, 2, xtol=1e-14
-    )
+    cut = optimize.brentq(lambda x: integrate.quad(density, x, 2)[0] - fraction, 0, 2, xtol=1e-14)
     return integrate.quad(lambda x: x * x * density(x), cut, 2)[0] / 2
 
 
@@ -231,7 +233,7 @@ def test_asymptotic_facts_with_fixed_candidates():
 
 
 def test_finite_size_excess_over_the_asymptotic_law_shrinks():
-    ratios = [c.facts / c.facts_asymptotic for c in map(capacity, (50, 500, 5000, 10**6))]
+    ratios = [c.facts / c.facts_asymptotic for c in map(capacity, (50, 400, 4096, 10**6))]
     assert np.all(np.diff(ratios) < 0)
     assert ratios[-1] > 1
 
@@ -277,8 +279,9 @@ def test_a_wider_margin_stores_less(candidates, margin, more):
     assert wide < narrow
 
 
+@pytest.mark.slow
 @given(st.integers(20, 400), st.floats(0.02, 0.9), st.floats(0.05, 0.1))
-@few
+@settings(max_examples=12, deadline=None, derandomize=True)
 def test_averaging_more_rivals_stores_more(candidates, fraction, more):
     strict, lenient = (
         capacity(30, candidates=candidates, tail_fraction=r) for r in (fraction, fraction + more)
@@ -305,8 +308,7 @@ def test_more_candidates_cost_more(candidates):
 def test_averaging_a_single_rival_is_the_usual_criterion(fraction):
     tail = capacity(25, candidates=20, tail_fraction=fraction)
     top = capacity(25, candidates=20)
-    assert tail.facts_stderr > 0
-    assert tail.facts == pytest.approx(top.facts, abs=4 * tail.facts_stderr)
+    assert tail.facts == pytest.approx(top.facts, abs=4 * tail.facts_stderr + 1e-9)
     assert tail.facts_stderr < 0.2 * top.facts
 
 
@@ -334,8 +336,17 @@ def test_a_fraction_of_many_rivals_costs_a_constant():
         )
 
 
-@pytest.mark.parametrize("dim", [2, 5, 25, 100])
-@pytest.mark.parametrize("fraction", [1e-9, 0.01])
+@pytest.mark.parametrize(
+    ("dim", "fraction"),
+    [
+        (2, 0.01),
+        (2, 1e-9),
+        (5, 1e-9),
+        (25, 1e-9),
+        (25, 0.01),
+        (100, 0.01),
+    ],
+)
 def test_sampled_prices_are_paid_in_full(dim, fraction):
     found = capacity(dim, tail_fraction=fraction)
     paid = found.facts * found.statistical_dimension
@@ -347,36 +358,43 @@ def test_sampled_prices_are_paid_in_full(dim, fraction):
         assert found.facts == pytest.approx(top, abs=4 * found.facts_stderr + 0.5)
 
 
+@pytest.mark.parametrize(("dim", "fraction"), [(2, 0.01), (2, 0.001), (3, 0.01), (5, 0.01)])
+def test_the_smallest_matrices_average_a_single_rival(dim, fraction):
+    # fewer than 1/fraction facts compete, so the criterion is the usual one
+    assert capacity(dim, tail_fraction=fraction).facts == pytest.approx(
+        capacity(dim).facts, rel=0.1
+    )
+
+
 # What the answer reports
 
 
 @pytest.mark.parametrize("rank", [None, 7])
 @pytest.mark.parametrize("candidates", [None, 64])
 def test_bits_load_and_parameters_follow_their_definitions(rank, candidates):
-    found = capacity(30, 50, rank=rank, candidates=candidates)
+    found = capacity(40, 50, rank=rank, candidates=candidates)
     competing = found.facts if candidates is None else candidates
-    parameters = 1500 if rank is None else 7 * (30 + 50 - 7)
+    parameters = 2000 if rank is None else 7 * (40 + 50 - 7)
     assert found.parameters == parameters
     assert found.bits_per_parameter == pytest.approx(
         found.facts * math.log2(competing) / parameters, rel=1e-14
     )
-    assert found.load == pytest.approx(found.facts * math.log(competing) / 1500, rel=1e-14)
+    assert found.load == pytest.approx(found.facts * math.log(competing) / 2000, rel=1e-14)
     assert found.facts * found.statistical_dimension == pytest.approx(
         found.effective_parameters, rel=1e-9
     )
 
 
 def test_hebbian_rule_stores_less_than_the_best_matrix():
-    for dim in (10, 100, 10**4):
+    for dim in (25, 100, 4096):
         found = capacity(dim)
         assert 0 < found.facts_hebbian < found.facts
         assert 0 < found.facts_hebbian_fraction < found.facts
 
 
 def test_capacity_of_a_setting_is_the_same_answer():
-    assert capacity_of(Setting(40, 30, margin=0.5, rank=6)) == capacity(
-        40, 30, margin=0.5, rank=6
-    )
+    asked = {"candidates": 50, "margin": 0.5, "rank": 6}
+    assert capacity_of(Setting(50, 40, **asked)) == capacity(50, 40, **asked)
 
 
 def test_needed_parameters_are_spent_at_capacity():
@@ -403,11 +421,10 @@ def test_needed_parameters_are_spent_at_capacity():
     ],
     ids=str,
 )
-@pytest.mark.parametrize("dim", [30, 10**6])
-def test_every_field_is_finite_and_every_answer_quick(dim, asked):
+def test_every_field_is_finite_and_every_answer_quick(asked):
     capacity(3)  # so that imports are not timed
     start = time.process_time()
-    found = capacity(dim, **asked)
+    found = capacity(10**6, **asked)
     assert time.process_time() - start < 1.0
     for name in NUMBERS:
         assert math.isfinite(getattr(found, name)), name
@@ -419,7 +436,7 @@ def test_every_field_is_finite_and_every_answer_quick(dim, asked):
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_the_smallest_matrices_have_answers(dim):
     found = capacity(dim)
-    assert 2 <= found.facts < 2 * dim * dim + 1
+    assert 2 - 1e-9 < found.facts < 2 * dim * dim + 1
     assert all(math.isfinite(getattr(found, name)) for name in NUMBERS)
 
 
@@ -431,8 +448,9 @@ def test_one_weight_stores_two_facts_on_average():
 def test_answers_are_frozen_and_reproducible():
     with pytest.raises(dataclasses.FrozenInstanceError):
         capacity(10).facts = 3
-    assert capacity(20, rank=3) == capacity(20, rank=3)
-    assert capacity(20, tail_fraction=0.1) == capacity(20, tail_fraction=0.1)
+    for sampled in ({"rank": 3}, {"tail_fraction": 0.1}):
+        asked = {"candidates": 30, **sampled}
+        assert capacity(9, **asked) == capacity(9, **asked)
 
 
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.uint8, float])
@@ -456,8 +474,8 @@ def test_more_candidates_than_a_machine_integer():
 
 def test_wide_margins_of_tail_averages():
     found = capacity(10, tail_fraction=0.5, margin=10.0)
-    level = math.sqrt(2 / math.pi) + 10
-    assert found.facts == pytest.approx(100 / (1 + level**2), rel=0.5)
+    # barely two facts fit, so two candidates compete, and both scores move: a half-space
+    assert found.facts == pytest.approx(100 / (1 + 10**2 / 2), rel=0.1)
     assert 0 <= found.facts_hebbian < found.facts + 1
 
 
@@ -582,7 +600,7 @@ def test_linear_program_with_outputs_of_its_own_for_each_input():
     expected = capacity(dim, candidates=candidates, outputs="decoupled").facts
     rng = np.random.default_rng(11)
     thresholds = []
-    for _ in range(40):
+    for _ in range(140):
         blocks = []
         for _ in range(int(1.8 * expected)):
             x, y = rng.standard_normal(dim), rng.standard_normal((candidates, dim))
@@ -598,7 +616,7 @@ def test_linear_program_with_three_shared_outputs():
     assert expected == pytest.approx(2 * dim_in / (5 / 6), rel=1e-12)
     rng = np.random.default_rng(12)
     thresholds = []
-    for _ in range(60):
+    for _ in range(120):
         y = rng.standard_normal((3, dim_out))
         blocks = []
         for _ in range(int(2 * expected)):

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simonides import Setting, capacity, largest_margin, smallest_dimension, smallest_rank
 from simonides.theory.capacity import capacity_of
 
-few = settings(max_examples=4, deadline=None, derandomize=True)
+few = settings(max_examples=3, deadline=None, derandomize=True)
 
 ASKED = [
     {},
@@ -20,13 +20,9 @@ ASKED = [
     {"candidates": 2, "outputs": "decoupled"},
     {"candidates": 50},
     {"candidates": 50, "outputs": "decoupled"},
-    {"margin": 1.0},
-    {"rank": 3},
-    {"rank": 20, "margin": 0.5},
+    {"rank": 40, "margin": 0.5, "candidates": 50},
     {"tail_fraction": 0.5, "candidates": 10_000},
 ]
-
-
 
 
 # Dimension
@@ -67,7 +63,6 @@ def test_two_candidates_need_half_a_dimension_each():
 
 def test_one_fact_needs_one_dimension():
     assert smallest_dimension(1) == 1
-    assert smallest_dimension(2) == 1
     assert smallest_dimension(1, rank=5) == 5
 
 
@@ -77,7 +72,7 @@ def test_many_facts_are_answered():
 
 @pytest.mark.parametrize("asked", [{}, {"candidates": 2}, {"rank": 1}], ids=str)
 def test_more_facts_than_any_dimension_holds(asked):
-    with pytest.raises(ValueError, match="facts = 10{30}"):
+    with pytest.raises(ValueError, match=r"facts = 10{30}"):
         smallest_dimension(10**30, **asked)
 
 
@@ -88,13 +83,10 @@ def test_more_facts_than_any_dimension_holds(asked):
     ("setting", "facts"),
     [
         (Setting(100, 100), 1),
-        (Setting(100, 100), 100),
-        (Setting(100, 100), 803),
         (Setting(100, 100), 1190),
         (Setting(60, 200), 700),
-        (Setting(200, 60), 700),
-        (Setting(24, 24), 80),
-        (Setting(50, 50, margin=1.0), 100),
+        (Setting(40, 40), 200),
+        (Setting(50, 50, candidates=99, margin=1.0), 100),
         (Setting(64, 64, candidates=20), 400),
         (Setting(64, 64, candidates=20, outputs="decoupled"), 500),
         (Setting(10**5, 10**5), 10**6),
@@ -113,7 +105,7 @@ def test_smallest_rank_ignores_the_rank_that_is_set():
 
 
 def test_all_directions_are_needed_at_capacity():
-    assert smallest_rank(Setting(30, 30, candidates=2, outputs="decoupled"), 1800) == 30
+    assert smallest_rank(Setting(40, 3, candidates=2, outputs="decoupled"), 239) == 3
     shared = Setting(40, 40, candidates=6)
     # five directions tell six outputs apart
     assert smallest_rank(shared, math.floor(capacity_of(shared).facts)) == 5
@@ -126,12 +118,9 @@ def test_all_directions_are_needed_at_capacity():
     ("setting", "facts"),
     [
         (Setting(100, 100), 1000),
-        (Setting(100, 100), 10),
         (Setting(100, 100), 1),
         (Setting(30, 50, candidates=7), 20),
         (Setting(30, 30, candidates=2, outputs="decoupled"), 900),
-        (Setting(64, 64, rank=4), 90),
-        (Setting(10**6, 10**6), 10**10),
     ],
     ids=str,
 )
@@ -142,7 +131,7 @@ def test_capacity_at_the_largest_margin_is_the_number_of_facts(setting, facts):
 
 
 def test_largest_margin_of_a_sampled_tail():
-    setting = Setting(30, 30, candidates=60, tail_fraction=0.2)
+    setting = Setting(30, 30, candidates=30, tail_fraction=0.2)
     margin = largest_margin(setting, 100)
     found = capacity_of(replace(setting, margin=margin))
     assert found.facts == pytest.approx(100, rel=1e-6)
@@ -150,8 +139,8 @@ def test_largest_margin_of_a_sampled_tail():
 
 def test_no_margin_is_left_at_capacity():
     setting = Setting(30, 30, candidates=2, outputs="decoupled")
-    assert largest_margin(setting, 1800) == pytest.approx(0, abs=1e-6)
-    assert largest_margin(setting, 1799) > 0
+    # one fact short of 1800: half a parameter in 900 is left, and δ grows by 0.56 per margin
+    assert largest_margin(setting, 1799) == pytest.approx(0.5 / 1799 / 0.56, rel=0.02)
 
 
 def test_largest_margin_ignores_the_margin_that_is_set():
@@ -159,7 +148,7 @@ def test_largest_margin_ignores_the_margin_that_is_set():
 
 
 def test_fewer_facts_leave_a_wider_margin():
-    margins = [largest_margin(Setting(50, 50), facts) for facts in (375, 300, 100, 10)]
+    margins = [largest_margin(Setting(50, 50), facts) for facts in (375, 10)]
     assert margins == sorted(margins)
     # with ten facts in 2500 weights each has 250: (c²)(K - 1)/K, the target against all its rivals
     assert margins[-1] == pytest.approx(math.sqrt(250 / 0.9), rel=0.1)
@@ -172,12 +161,11 @@ def test_fewer_facts_leave_a_wider_margin():
     ("question", "setting"),
     [
         (smallest_rank, Setting(100, 100)),
-        (smallest_rank, Setting(100, 100, candidates=3)),
-        (largest_margin, Setting(100, 100)),
-        (largest_margin, Setting(100, 100, rank=3)),
+        (smallest_rank, Setting(100, 100, candidates=4)),
+        (largest_margin, Setting(100, 100, candidates=30, rank=3)),
         (largest_margin, Setting(20, 20, candidates=50, outputs="decoupled")),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_facts_beyond_capacity_are_refused_with_the_capacity(question, setting):
     most = capacity_of(setting).facts

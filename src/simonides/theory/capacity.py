@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from simonides.estimate import Estimate
 
-_TAIL_ITERATIONS = 3
-"""Each shrinks the error about tenfold."""
+_TAIL_ITERATIONS, _TAIL_TOLERANCE = 8, 2e-3
+"""Each iteration shrinks the error several times; the price itself may carry sampling error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,9 @@ def _finite_size_facts(setting: Setting, budget: float) -> float:
         # The price hardly depends on the number of candidates, and may be sampled: iterate it.
         facts = budget / setting.asymptotic_price(math.inf)
         for _ in range(_TAIL_ITERATIONS):
-            facts = budget / setting.price(facts).value
+            previous, facts = facts, budget / setting.price(facts).value
+            if abs(facts - previous) < _TAIL_TOLERANCE * facts:
+                break
         return facts
     return _self_consistent(budget, lambda candidates: setting.price(candidates).value)
 

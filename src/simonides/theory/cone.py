@@ -63,6 +63,11 @@ class RetrievalCone:
         """Return the pull of ``count`` rivals on a target raised to ``level``."""
         return ExceedanceSum(level=level, threshold=level - self.margin, count=count)
 
+    @property
+    def all_active(self) -> bool:
+        """Whether the margin is so wide that every rival is active, in double precision."""
+        return self.margin > _ALL_ACTIVE * self.candidates
+
     @cached_property
     def level_range(self) -> tuple[float, float]:
         """Interval that holds the level t but for a probability below double precision."""
@@ -84,6 +89,8 @@ class RetrievalCone:
     @cached_property
     def mean_level(self) -> float:
         """E[t], half the derivative of the statistical dimension with respect to the margin."""
+        if self.all_active:
+            return self.margin * (self.candidates - 1) / self.candidates
         low, high = self.level_range
         nodes, weights = gauss_legendre(low, high)
         return high - float(weights @ self.level_cdf(nodes))
@@ -100,7 +107,7 @@ class RetrievalCone:
     @cached_property
     def statistical_dimension(self) -> float:
         """Mean squared distance of a standard Gaussian vector from this set."""
-        if self.margin > _ALL_ACTIVE * self.candidates:
+        if self.all_active:
             return (self.candidates - 1) * (1 + self.margin**2 / self.candidates)
         if self.margin == 0:
             return self.mean_active
@@ -110,7 +117,7 @@ class RetrievalCone:
 def statistical_dimension(candidates: float, margin: float = 0.0) -> float:
     r"""Return the price of one fact, :math:`\delta_K(c)`, in parameters.
 
-    Fourteen digits for any number of candidates from 2 to 1e300 and any margin from 0 up, in
+    Fourteen digits for any number of candidates from 2 to 1e100 and any margin from 0 up, in
     units of the off-target scores' standard deviation. Not in the paper; it is the
     limit :math:`-2 (1-q) f_K(q)` at :math:`q \to 1` of its energetic term, eq. (C.23).
 

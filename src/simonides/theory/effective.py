@@ -66,6 +66,16 @@ def effective_parameters(dim_in: int, dim_out: int, rank: int) -> Estimate:
     return Estimate(_expansion(long, short, rank))
 
 
+def checked_rank(rank: int, short: int) -> int:
+    """Return a rank bound that a matrix of the given smaller dimension can have."""
+    rank = arguments.whole("rank", rank, remedy="pass the rank bound, or leave it out")
+    if rank > short:
+        raise arguments.refuse(
+            "rank", rank, f"at most the smaller dimension, {short}", "leave it out for full rank"
+        )
+    return rank
+
+
 def asymptotic_effective_parameters(dim_in: int, dim_out: int, rank: int) -> float:
     """Return the Marchenko-Pastur limit; for square matrices twice eq. (9) times the entries."""
     long, short, rank = _shape(dim_in, dim_out, rank)
@@ -140,10 +150,5 @@ def _sampled_shares(long: int, short: int) -> tuple[Reals, Reals]:
 def _shape(dim_in: int, dim_out: int, rank: int) -> tuple[int, int, int]:
     dim_in = arguments.whole("dim_in", dim_in, remedy="pass the input dimension")
     dim_out = arguments.whole("dim_out", dim_out, remedy="pass the output dimension")
-    rank = arguments.whole("rank", rank, remedy="pass the rank bound, or leave it out")
     short = min(dim_in, dim_out)
-    if rank > short:
-        raise arguments.refuse(
-            "rank", rank, f"at most the smaller dimension, {short}", "leave it out for full rank"
-        )
-    return max(dim_in, dim_out), short, rank
+    return max(dim_in, dim_out), short, checked_rank(rank, short)

@@ -118,6 +118,8 @@ class ExceedanceSum:
         """The integrand exp(zb + z²/2) M^n at the nodes, times the rule's weights."""
         z = self.nodes
         log_power = self._log_power(self.tail, self.threshold[:, None])
+        if not float(self.count).is_integer():
+            log_power = self._continued(log_power)
         integrand = np.exp(z * self.level[:, None] + z * z / 2 + log_power)
         integrand[:, 0] /= 2
         return np.asarray(integrand * (self.step[:, None] / math.pi))
@@ -149,6 +151,15 @@ class ExceedanceSum:
         return self.count * np.where(
             threshold > 0, near_one, np.log(tail + special.ndtr(threshold))
         )
+
+    def _continued(self, log_power: Complexes) -> Complexes:
+        """Return n log M on the branch that is continuous along the contour.
+
+        Below zero M turns like exp(za); a fractional power must follow it past the half turn.
+        """
+        turning = self.count * self.nodes * np.minimum(self.threshold, 0.0)[:, None]
+        phase = np.unwrap((log_power - turning).imag / self.count, axis=1) * self.count
+        return np.asarray(log_power.real + 1j * (phase + turning.imag))
 
     def _log_transform_slope(self, x: Reals) -> Reals:
         a = self.threshold

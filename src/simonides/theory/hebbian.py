@@ -64,6 +64,7 @@ def failure_probability(mean: float, candidates: float, margin: float = 0.0) -> 
     >>> round(failure_probability(0.0, 4), 12)
     0.75
     """
+    margin = arguments.real("margin", margin, remedy="pass 0 to ask only for the top score")
     mean = arguments.real("mean", mean, remedy="pass the mean target score") - margin
     candidates = arguments.real("candidates", candidates, least=1, remedy="count the target too")
     # Failures come from targets that fall below the highest rival.
@@ -81,7 +82,8 @@ def recall_probability(setting: Setting, facts: float) -> float:
 
 def all_recalled_probability(setting: Setting, facts: float) -> float:
     """Return the probability that every fact is recalled, taking failures as independent."""
-    return math.exp(_facts(facts) * math.log1p(-min(_failure(setting, facts), 1 - 1e-300)))
+    failure = _failure(setting, facts)
+    return 0.0 if failure >= 1 else math.exp(_facts(facts) * math.log1p(-failure))
 
 
 def rate(load: float) -> float:
@@ -106,11 +108,10 @@ def hebbian_capacity(
 
     ``"all"``: every fact is recalled with the given ``probability`` (one half by default).
     ``"fraction"``: the expected fraction recalled is ``probability`` (0.99 by default).
-    The rule has full rank: a rank bound in the setting is ignored.
+    Infinite if guessing already achieves it. The rule has full rank: a rank bound is ignored.
     """
-    if criterion not in ("all", "fraction"):
-        raise arguments.refuse("criterion", criterion, "'all' or 'fraction'", "say which is meant")
-    wanted = {"all": 0.5, "fraction": 0.99}[criterion] if probability is None else probability
+    default = {"all": 0.5, "fraction": 0.99}[_criterion(criterion)]
+    wanted = default if probability is None else probability
     wanted = arguments.real(
         "probability",
         wanted,
@@ -126,14 +127,15 @@ def hebbian_capacity(
 
 def asymptotic_hebbian_load(criterion: Criterion = "all") -> float:
     """Return the load at which the Hebbian rule fails in the limit of large dimension."""
-    return LOAD_ALL if criterion == "all" else LOAD_FRACTION
+    return {"all": LOAD_ALL, "fraction": LOAD_FRACTION}[_criterion(criterion)]
 
 
 def _failure(setting: Setting, facts: float) -> float:
     mean = signal(setting, facts)
-    if setting.tail_fraction is not None:
-        return float(special.ndtr(tail_mean(setting.tail_fraction) + setting.margin - mean))
     candidates = max(facts, 1.0) if setting.candidates is None else setting.candidates
+    # Averaging one rival is the usual criterion; averaging many hardly fluctuates.
+    if setting.tail_fraction is not None and setting.tail_fraction * candidates > 1:
+        return float(special.ndtr(tail_mean(setting.tail_fraction) + setting.margin - mean))
     return failure_probability(mean, candidates, setting.margin)
 
 
@@ -142,8 +144,16 @@ def _largest(surplus: Callable[[float], float]) -> float:
 
     if surplus(_FEWEST) <= 0:
         return 0.0
+    if surplus(_MOST) >= 0:
+        return math.inf
     root = brentq(lambda log: surplus(math.exp(log)), math.log(_FEWEST), math.log(_MOST))
     return math.exp(float(root))
+
+
+def _criterion(criterion: str) -> str:
+    if criterion not in ("all", "fraction"):
+        raise arguments.refuse("criterion", criterion, "'all' or 'fraction'", "say which is meant")
+    return criterion
 
 
 def _facts(facts: float) -> float:

@@ -68,27 +68,42 @@ class InitialLaw(Law):
             height = np.abs(np.linalg.eigvals(companion).imag).max(axis=1) / (math.pi * z)
         return np.asarray(np.where(z > 0, height, 0.0))
 
+    def moment(self, order: float) -> float:
+        """Return the mean of the given power of the variable."""
+        x, weights, _ = self._nodes
+        return float(weights.ravel() @ x.ravel() ** order)
+
     def _distribution(self, x: Reals) -> Reals:
         from scipy.interpolate import CubicHermiteSpline
 
         low, high = self.support
-        angles, masses, slopes = self._cumulative
-        position = np.arccos(np.clip((low + high - 2 * x) / (high - low), -1.0, 1.0))
-        return np.clip(CubicHermiteSpline(angles, masses, slopes)(position), 0.0, 1.0)
+        places, masses, slopes = self._cumulative
+        share = (x - low) / (high - low)
+        place = np.cbrt(share / (1 + np.sqrt(1 - share)))
+        return np.clip(CubicHermiteSpline(places, masses, slopes)(place), 0.0, 1.0)
+
+    def _opened(self, place: Reals) -> tuple[Reals, Reals]:
+        """Return values and density over a place in [0, 1] that opens both edges.
+
+        x runs like the cube of the place at the lower edge, where the density of a square product
+        grows like x^(-1/3), and like the square at the upper one, where it ends as a square root.
+        """
+        low, high = self.support
+        x = low + (high - low) * place**3 * (2 - place**3)
+        stretch = 6 * (high - low) * place**2 * (1 - place**3)
+        return x, self._density(x.ravel()).reshape(x.shape) * stretch
+
+    @cached_property
+    def _nodes(self) -> tuple[Reals, Reals, Reals]:
+        """Values, probability weights and panel edges of a composite Gauss rule."""
+        edges = np.linspace(0.0, 1.0, _PANELS + 1)
+        nodes, weights = gauss_legendre(0.0, 1.0 / _PANELS, _PANEL_NODES)
+        x, opened = self._opened(edges[:-1, None] + nodes)
+        return x, opened * weights, edges
 
     @cached_property
     def _cumulative(self) -> tuple[Reals, Reals, Reals]:
-        """Distribution function and its slope on a grid of the angle that opens the edges."""
-        low, high = self.support
-
-        def opened(angle: Reals) -> Reals:
-            x = (low + high) / 2 - (high - low) / 2 * np.cos(angle)
-            return np.asarray(self._density(x) * (high - low) / 2 * np.sin(angle))
-
-        edges = np.linspace(0.0, math.pi, _PANELS + 1)
-        nodes, weights = gauss_legendre(-0.5, 0.5, _PANEL_NODES)
-        width = math.pi / _PANELS
-        points = (edges[:-1, None] + width / 2) + width * nodes
-        panel_masses = width * opened(points.ravel()).reshape(points.shape) @ weights
-        masses = np.concatenate(([0.0], np.cumsum(panel_masses)))
-        return edges, masses / masses[-1], opened(edges) / masses[-1]
+        """Places, distribution function and its slope there."""
+        _, weights, edges = self._nodes
+        masses = np.concatenate(([0.0], np.cumsum(weights.sum(axis=1))))
+        return edges, masses / masses[-1], self._opened(edges)[1] / masses[-1]

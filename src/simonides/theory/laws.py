@@ -12,9 +12,9 @@ from simonides import arguments
 from simonides.theory.quadrature import composite_gauss_legendre
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+    from numpy.typing import ArrayLike
 
-    Reals = NDArray[np.float64]
+    from simonides.arrays import Reals
 
 _TABLE_SIZE = 1025
 

@@ -8,11 +8,12 @@ with these two methods will do.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 from scipy import special
 
+from simonides import arguments
 from simonides.failures import ConvergenceError
 from simonides.theory.projection import raised_level
 
@@ -25,6 +26,11 @@ _TOLERANCE = 1e-11
 
 class Loss(Protocol):
     """A convex function of the scores of one fact."""
+
+    @property
+    def vanishes(self) -> bool:
+        """Whether the loss tends to zero when scores that recall the fact are scaled up."""
+        ...
 
     def value(self, scores: Reals) -> Reals:
         """Return the loss of each row of scores, target first."""
@@ -49,12 +55,15 @@ class CrossEntropy:
     True
     """
 
+    vanishes: ClassVar[bool] = True
+
     def value(self, scores: Reals) -> Reals:
         """Return the loss of each row."""
         return np.asarray(special.logsumexp(scores, axis=1) - scores[:, 0])
 
     def prox(self, points: Reals, step: float) -> Reals:
         """Return the proximal map at each row."""
+        step = _step(step)
         raised = points.copy()
         raised[:, 0] += step
         shifted = raised + np.log(step)
@@ -82,6 +91,8 @@ class CrossEntropy:
 class SquaredHinge:
     r"""Half the squared shortfalls, :math:`\frac12 \sum_{j \ge 2} (1 - z_1 + z_j)_+^2`."""
 
+    vanishes: ClassVar[bool] = True
+
     def value(self, scores: Reals) -> Reals:
         """Return the loss of each row."""
         shortfall = np.maximum(1 - scores[:, :1] + scores[:, 1:], 0.0)
@@ -89,8 +100,15 @@ class SquaredHinge:
 
     def prox(self, points: Reals, step: float) -> Reals:
         """Return the proximal map at each row: the target rises as in a weighted projection."""
+        step = _step(step)
         target, rivals = points[:, 0], points[:, 1:]
         weight = step / (1 + step)
         level = raised_level(target, rivals, margin=1.0, weight=weight)
         shortfall = np.maximum(1 + rivals - level[:, None], 0.0)
         return np.column_stack((level, rivals - weight * shortfall))
+
+
+def _step(step: float) -> float:
+    return arguments.real(
+        "step", step, least=0, open_least=True, remedy="the proximal map needs a positive step"
+    )

@@ -6,6 +6,7 @@ one sorted pass per vector.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,8 @@ from simonides import arguments
 if TYPE_CHECKING:
     from simonides.arrays import Reals
 
-_BISECTIONS = 40
+_BISECTIONS = 48
+_SHALLOWEST = 1e-18
 
 
 def raised_level(
@@ -68,20 +70,25 @@ def tail_squared_distance(
     if count == size:
         gap = np.maximum(rivals.mean(axis=1) - target, 0.0)
         return np.asarray(gap**2 / (1 + 1 / size))
-    low, high = rivals[:, -1].copy(), rivals[:, int(np.ceil(count)) - 1].copy()
-    unreached = _excess(target, rivals, count, low)[0] < 0
+    # θ lies below the last rival that must be lowered, by a depth that may be tiny if the count is
+    # close to a whole number: so the depth is bisected, on a logarithmic scale.
+    ceiling = rivals[:, int(np.ceil(count)) - 1]
+    below = rivals - ceiling[:, None]
+    gap = target - ceiling
+    deepest = -below[:, -1]
+    unreached = _excess(gap, below, count, deepest)[0] < 0
     if complete:
-        drop = 1.0
         while unreached.any():
-            low = np.where(unreached, low - drop, low)
-            drop *= 2
-            unreached = _excess(target, rivals, count, low)[0] < 0
+            deepest = np.where(unreached, 2 * deepest + 1, deepest)
+            unreached = _excess(gap, below, count, deepest)[0] < 0
+    low = np.full(target.shape, math.log(_SHALLOWEST))
+    high = np.log(np.maximum(deepest, _SHALLOWEST))
     for _ in range(_BISECTIONS):
         middle = (low + high) / 2
-        excess, _, _ = _excess(target, rivals, count, middle)
-        low = np.where(excess > 0, middle, low)
-        high = np.where(excess > 0, high, middle)
-    _, rise, lowered = _excess(target, rivals, count, low)
+        enough = _excess(gap, below, count, np.exp(middle))[0] > 0
+        high = np.where(enough, middle, high)
+        low = np.where(enough, low, middle)
+    _, rise, lowered = _excess(gap, below, count, np.exp(high))
     distance = rise**2 + np.einsum("ij,ij->i", lowered, lowered)
     return np.where(violated, np.where(unreached, np.nan, distance), 0.0)
 
@@ -94,13 +101,16 @@ def _top_mean(rivals: Reals, count: float) -> Reals:
     return np.asarray(top / count)
 
 
-def _excess(target: Reals, rivals: Reals, count: float, theta: Reals) -> tuple[Reals, Reals, Reals]:
-    """Return by how much the raised target exceeds the lowered tail, the rise, and the lowering."""
-    above = np.maximum(rivals - theta[:, None], 0.0)
+def _excess(gap: Reals, below: Reals, count: float, depth: Reals) -> tuple[Reals, Reals, Reals]:
+    """Return by how much the raised target exceeds the lowered tail, the rise, and the lowering.
+
+    Scores are relative to the ceiling of θ, which lies ``depth`` below it.
+    """
+    above = np.maximum(below + depth[:, None], 0.0)
     clipped = np.arange(int(np.ceil(count)))
-    remaining = above.sum(axis=1, keepdims=True) - np.cumsum(above, axis=1) + above
+    remaining = np.cumsum(above[:, ::-1], axis=1)[:, ::-1]
     step = np.min(remaining[:, : clipped.size] / (count - clipped), axis=1)
     rise = count * step
     lowered = np.minimum(above, step[:, None])
-    tail_mean = theta + (above - lowered).sum(axis=1) / count
-    return target + rise - tail_mean, rise, lowered
+    tail_mean = (above - lowered).sum(axis=1) / count - depth
+    return gap + rise - tail_mean, rise, lowered

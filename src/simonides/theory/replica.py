@@ -82,10 +82,10 @@ class EnergeticTerm:
         samples = arguments.whole("samples", samples, least=32, remedy="ask for about a thousand")
         target, rivals = (
             rng.standard_normal(samples),
-            rng.standard_normal((samples, candidates - 1)),
+            rng.standard_normal((samples, self.candidates - 1)),
         )
         self._gaps = target[:, None] - rivals
-        self._surprise = squared_distance(target, rivals) - statistical_dimension(candidates)
+        self._surprise = squared_distance(target, rivals) - statistical_dimension(self.candidates)
 
     def __call__(self, q: float) -> Estimate:
         """Return :math:`f_p(q)` with its standard error."""

@@ -39,6 +39,13 @@ def smallest_dimension(
         setting = Setting(dim, dim, candidates, rank, margin, tail_fraction, outputs)
         return setting.effective_parameters().value >= needed_parameters(setting, facts).value
 
+    if not suffices(_LARGEST_DIMENSION):
+        raise arguments.refuse(
+            "facts",
+            facts,
+            f"within reach of dimension {_LARGEST_DIMENSION:.0e}",
+            "ask for fewer, raise the rank or the number of candidates",
+        )
     return _first(suffices, smallest, _LARGEST_DIMENSION)
 
 

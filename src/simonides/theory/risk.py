@@ -60,6 +60,7 @@ class TrainedState:
 
         Raises ``ValueError`` below capacity, where scores grow without bound.
         """
+        rows = arguments.whole("rows", rows, remedy="ask for some score vectors")
         if not math.isfinite(self.norm.value):
             raise arguments.refuse(
                 "norm",
@@ -83,7 +84,8 @@ def minimum_of_risk(
     """Return accuracy, loss and norm at the minimum of the empirical risk of the decoupled problem.
 
     ``parameters`` is N, the number of weights; ``candidates`` defaults to ``facts`` and ``loss`` to
-    the cross-entropy. Below capacity the state is perfect recall at infinite norm.
+    the cross-entropy. Below capacity a loss that vanishes on recall is driven to zero: the state is
+    perfect recall, and no finite norm is singled out.
     """
     facts = arguments.whole("facts", facts, remedy="pass the number of stored facts")
     parameters = arguments.real(
@@ -99,7 +101,7 @@ def minimum_of_risk(
         "samples", samples, least=_FEWEST_SAMPLES, remedy="ask for about a thousand"
     )
     function = CrossEntropy() if loss is None else loss
-    if facts * statistical_dimension(candidates) <= parameters:
+    if function.vanishes and facts * statistical_dimension(candidates) <= parameters:
         unbounded = Estimate(math.inf)
         return TrainedState(
             function, candidates, unbounded, unbounded, Estimate(1.0), Estimate(0.0)

@@ -8,6 +8,7 @@ fit. Not in the paper.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,14 +17,15 @@ import numpy as np
 from scipy import special
 
 from simonides import arguments
-from simonides.theory.cone import RetrievalCone
+from simonides.theory.cone import MOST_CANDIDATES, RetrievalCone
 from simonides.theory.exceedance import density
 from simonides.theory.laws import Law
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
 
-_RIVAL_REACH = 9.5
+_REACH = 9.5
+"""Standard deviations that hold a Gaussian but for a probability below double precision."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,11 @@ class _ScoreLaw(Law):
 
     def __post_init__(self) -> None:
         arguments.real(
-            "candidates", self.candidates, least=2, remedy="a fact competes with at least one rival"
+            "candidates",
+            self.candidates,
+            least=2,
+            most=MOST_CANDIDATES,
+            remedy="a fact competes with at least one rival",
         )
         arguments.real(
             "margin", self.margin, least=0, remedy="pass 0 to ask only for the top score"
@@ -45,25 +51,43 @@ class _ScoreLaw(Law):
     def _cone(self) -> RetrievalCone:
         return RetrievalCone(float(self.candidates), float(self.margin))
 
+    @property
+    def _all_active(self) -> bool:
+        """Whether the margin is so wide that all rivals are lowered, and all scores Gaussian."""
+        return self._cone.all_active
+
+    def _gaussian(self, x: Reals, shift: float) -> Reals:
+        """Return the standardised level, its mean shifted, when all rivals are active."""
+        return np.asarray((x - self._cone.mean_level - shift) * math.sqrt(self.candidates))
+
+    def _gaussian_support(self, shift: float) -> tuple[float, float]:
+        middle = self._cone.mean_level + shift
+        reach = _REACH / math.sqrt(self.candidates)
+        return middle - reach, middle + reach
+
 
 class TargetScoreLaw(_ScoreLaw):
     """Law of the target's score at capacity, :math:`t`.
 
     >>> law = TargetScoreLaw(candidates=2)
-    >>> float(np.round(law.cdf(0.0), 3)) < 0.5 < float(np.round(law.mean, 3)) + 0.5
-    True
+    >>> print(f"{law.mean:.6f}")  # half the mean of the larger of two Gaussians
+    0.282095
     """
 
     @property
     def support(self) -> tuple[float, float]:
         """Interval that carries the law."""
-        return self._cone.level_range
+        return self._gaussian_support(0.0) if self._all_active else self._cone.level_range
 
     def _density(self, x: Reals) -> Reals:
+        if self._all_active:
+            return density(self._gaussian(x, 0.0)) * math.sqrt(self.candidates)
         pull = self._cone.rivals(self.candidates - 1, x)
         return np.maximum(pull.integral(1 + pull.relative_tail), 0.0)
 
     def _distribution(self, x: Reals) -> Reals:
+        if self._all_active:
+            return np.asarray(special.ndtr(self._gaussian(x, 0.0)))
         return self._cone.level_cdf(x)
 
 
@@ -73,16 +97,27 @@ class RivalScoreLaw(_ScoreLaw):
     @property
     def support(self) -> tuple[float, float]:
         """Interval that carries the law."""
-        return -_RIVAL_REACH, max(self._cone.level_range[1] - self.margin, -_RIVAL_REACH + 1)
+        if self._all_active:
+            return self._gaussian_support(-self.margin)
+        low, high = self._cone.level_range
+        return min(-_REACH, low - self.margin), high - self.margin
 
     def _density(self, x: Reals) -> Reals:
-        pull = self._cone.rivals(self.candidates - 2, x + self.margin)
-        untouched = density(x) * (1 - pull.probability_below())
-        lowered = pull.integral(pull.tail * (2 + pull.relative_tail))
+        if self._all_active:
+            return density(self._gaussian(x, -self.margin)) * math.sqrt(self.candidates)
+        others = self._cone.rivals(self.candidates - 2, x + self.margin)
+        untouched = density(x) * (1 - others.probability_below())
+        # The contour is that of all rivals, this one included: where most are active it matters.
+        pull = self._cone.rivals(self.candidates - 1, x + self.margin)
+        own = pull.relative_tail / (self.candidates - 1)
+        lowered = pull.integral(own * (2 + (self.candidates - 2) * own))
         return np.maximum(untouched + lowered, 0.0)
 
     def _distribution(self, x: Reals) -> Reals:
-        pull = self._cone.rivals(self.candidates - 2, x + self.margin)
-        above_and_lowered = pull.integral(pull.tail / pull.nodes)
+        if self._all_active:
+            return np.asarray(special.ndtr(self._gaussian(x, -self.margin)))
+        pull = self._cone.rivals(self.candidates - 1, x + self.margin)
+        own = pull.relative_tail / (self.candidates - 1)
+        above_and_lowered = pull.integral(own / pull.nodes)
         above_and_lowered += pull.left_of_pole * special.ndtr(-x)
         return np.clip(special.ndtr(x) + above_and_lowered, 0.0, 1.0)

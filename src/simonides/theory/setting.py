@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,7 +11,11 @@ import numpy as np
 from simonides import arguments
 from simonides.estimate import Estimate
 from simonides.theory.cone import statistical_dimension
-from simonides.theory.effective import asymptotic_effective_parameters, effective_parameters
+from simonides.theory.effective import (
+    asymptotic_effective_parameters,
+    checked_rank,
+    effective_parameters,
+)
 from simonides.theory.tail import TailCone, tail_statistical_dimension
 
 Outputs = Literal["shared", "decoupled"]
@@ -44,27 +49,22 @@ class Setting:
     outputs: Outputs = "shared"
 
     def __post_init__(self) -> None:
-        short = min(
-            arguments.whole("dim_in", self.dim_in, remedy="pass the input dimension"),
-            arguments.whole("dim_out", self.dim_out, remedy="pass the output dimension"),
-        )
-        arguments.real("margin", self.margin, least=0, remedy="pass 0 for no margin")
+        dim_in = arguments.whole("dim_in", self.dim_in, remedy="pass the input dimension")
+        dim_out = arguments.whole("dim_out", self.dim_out, remedy="pass the output dimension")
+        margin = arguments.real("margin", self.margin, least=0, remedy="pass 0 for no margin")
+        # Numbers of any type are welcome; what is kept are Python's own, which do not overflow.
+        for name, number in (("dim_in", dim_in), ("dim_out", dim_out), ("margin", margin)):
+            object.__setattr__(self, name, number)
         if self.candidates is not None:
-            arguments.whole(
+            candidates = arguments.whole(
                 "candidates",
                 self.candidates,
                 least=2,
                 remedy="a fact competes with at least one rival output",
             )
+            object.__setattr__(self, "candidates", candidates)
         if self.rank is not None:
-            rank = arguments.whole("rank", self.rank, remedy="pass the rank bound, or leave it out")
-            if rank > short:
-                raise arguments.refuse(
-                    "rank",
-                    rank,
-                    f"at most the smaller dimension, {short}",
-                    "leave it out for full rank",
-                )
+            object.__setattr__(self, "rank", checked_rank(self.rank, min(dim_in, dim_out)))
         if self.tail_fraction is not None:
             arguments.real(
                 "tail_fraction",
@@ -129,4 +129,4 @@ class Setting:
         r"""Return the leading order of the price, :math:`(\sqrt{2 \log K} + c)^2` for the top score."""
         if self.tail_fraction is not None:
             return tail_statistical_dimension(self.tail_fraction, self.margin)
-        return (float(np.sqrt(2 * np.log(candidates))) + self.margin) ** 2
+        return (math.sqrt(2 * math.log(candidates)) + self.margin) ** 2

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +18,7 @@ from scipy import special
 from simonides import arguments
 from simonides.estimate import Estimate
 from simonides.failures import ConvergenceError
+from simonides.theory.cone import RetrievalCone
 from simonides.theory.projection import tail_squared_distance
 
 if TYPE_CHECKING:
@@ -36,10 +38,11 @@ class TailCone:
     margin: float = 0.0
 
     def __post_init__(self) -> None:
-        arguments.whole(
+        candidates = arguments.whole(
             "candidates", self.candidates, least=2, remedy="a fact competes with at least one rival"
         )
-        _fraction(self.fraction)
+        object.__setattr__(self, "candidates", candidates)
+        _fraction("fraction", self.fraction)
         arguments.real("margin", self.margin, least=0, remedy="pass 0 for no margin")
 
     @property
@@ -62,10 +65,15 @@ class TailCone:
         known = tail_statistical_dimension(self.fraction, self.margin)
         return Estimate(known + surprise.value, surprise.stderr)
 
+    @cached_property
+    def _reach(self) -> float:
+        """Rivals beyond the averaged ones that a projection may touch, with a wide allowance."""
+        return 96 + 4 * RetrievalCone(self.candidates, self.margin).mean_active
+
     def _surprise(self, rows: int, rng: np.random.Generator) -> Reals:
         rivals = self.candidates - 1
         target = rng.standard_normal(rows)
-        depth = min(rivals, math.ceil(self.averaged + 8 * math.sqrt(self.averaged) + 96))
+        depth = min(rivals, math.ceil(self.averaged + 8 * math.sqrt(self.averaged) + self._reach))
         top = highest_normals(rows, rivals, depth, rng) + self.margin
         distance = tail_squared_distance(target, top, self.averaged, complete=depth == rivals)
         if np.isnan(distance).any():
@@ -81,12 +89,12 @@ def tail_statistical_dimension(fraction: float, margin: float = 0.0) -> float:
 
     .. math:: \delta(r, c) = E[(k_r + c - g)_+^2], \qquad k_r = E[g \mid g > (1-r)\text{-quantile}]
 
-    Among :math:`K` candidates it is too high, by a relative error of about :math:`1/(rK)`.
+    Among :math:`K` candidates it is too high, by a relative error of order :math:`1/(rK)`.
 
     >>> tail_statistical_dimension(1.0)
     0.5
     """
-    fraction = _fraction(fraction)
+    fraction = _fraction("fraction", fraction)
     margin = arguments.real("margin", margin, least=0, remedy="pass 0 for no margin")
     level = tail_mean(fraction) + margin
     return float((1 + level**2) * special.ndtr(level) + level * _normal_density(level))
@@ -111,7 +119,5 @@ def _normal_density(x: float) -> float:
     return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
 
 
-def _fraction(fraction: float) -> float:
-    return arguments.real(
-        "tail_fraction", fraction, least=0, most=1, open_least=True, remedy=_FRACTION_REMEDY
-    )
+def _fraction(name: str, fraction: float) -> float:
+    return arguments.real(name, fraction, least=0, most=1, open_least=True, remedy=_FRACTION_REMEDY)

@@ -1,0 +1,450 @@
+"""Training beyond capacity: closed forms, one-dimensional integrals, and trained matrices."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from scipy import integrate, optimize, special, stats
+
+from simonides import capacity
+from simonides.theory.losses import CrossEntropy, SquaredHinge
+from simonides.theory.risk import TrainedState, minimum_of_risk
+
+
+@dataclasses.dataclass(frozen=True)
+class LeastSquares:
+    vanishes = False
+
+    """Half the squared distance from one for the target and zero for all others."""
+
+    def value(self, scores):
+        return ((scores[:, 0] - 1) ** 2 + (scores[:, 1:] ** 2).sum(axis=1)) / 2
+
+    def prox(self, points, step):
+        moved = points.copy()
+        moved[:, 0] += step
+        return moved / (1 + step)
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+def agrees(estimate, value, *, stderr=0.0, relative=0.0, absolute=0.0):
+    """Within four standard errors of both sides and a stated finite-size term."""
+    noise = 4 * math.hypot(estimate.stderr, stderr)
+    return abs(estimate.value - value) < noise + relative * abs(value) + absolute
+
+
+# Reference values
+
+
+def test_reference_beyond_capacity():
+    state = minimum_of_risk(200, 25**2, rng=rng(), samples=256)
+    assert state.candidates == 200
+    # simulated at d = 25, where sizes are small
+    assert state.accuracy.value == pytest.approx(0.185, abs=3 * state.accuracy.stderr + 0.05)
+    assert state.loss.value == pytest.approx(3.66, abs=3 * state.loss.stderr + 0.05)
+
+
+@pytest.mark.slow
+def test_reference_at_twice_the_dimension():
+    state = minimum_of_risk(450, 50**2, rng=rng(), samples=512)
+    assert state.accuracy.value == pytest.approx(0.36, abs=3 * state.accuracy.stderr + 0.05)
+    assert state.loss.value == pytest.approx(3.07, abs=3 * state.loss.stderr + 0.05)
+
+
+# Closed forms
+
+
+def least_squares_solution(facts, parameters, candidates):
+    """Regression of facts times candidates numbers on the parameters."""
+    share = parameters / (facts * candidates)
+    step = share / (1 - share)
+    norm = math.sqrt(share / (candidates * (1 - share)))
+    signal = step / norm
+    accuracy, _ = integrate.quad(
+        lambda x: stats.norm.pdf(x) * special.ndtr(x + signal) ** (candidates - 1), -12, 12
+    )
+    loss = (1 + norm**2 * candidates) / (1 + step) ** 2 / 2
+    return norm, step, accuracy, loss
+
+
+@pytest.mark.parametrize(
+    ("facts", "parameters", "candidates"),
+    [(100, 100, 5), (1000, 300, 3), (60, 160, 40), (30, 9, 2)],
+)
+def test_least_squares_against_its_closed_form(facts, parameters, candidates):
+    state = minimum_of_risk(
+        facts, parameters, candidates=candidates, loss=LeastSquares(), rng=rng(1), samples=2048
+    )
+    norm, step, accuracy, loss = least_squares_solution(facts, parameters, candidates)
+    assert agrees(state.norm, norm)
+    assert agrees(state.step, step)
+    assert agrees(state.accuracy, accuracy)
+    assert agrees(state.loss, loss)
+    for estimate in (state.norm, state.step, state.accuracy, state.loss):
+        assert 0 < estimate.stderr < 0.1 * estimate.value
+
+
+def test_least_squares_has_a_minimum_below_capacity_too():
+    # 100 facts among 5 cost 130 parameters, but 500 numbers are to be fitted with 200
+    state = minimum_of_risk(100, 200, candidates=5, loss=LeastSquares(), rng=rng(), samples=512)
+    norm, step, accuracy, loss = least_squares_solution(100, 200, 5)
+    assert agrees(state.norm, norm)
+    assert agrees(state.step, step)
+    assert agrees(state.accuracy, accuracy)
+    assert agrees(state.loss, loss)
+
+
+NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(120)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+
+
+def logistic_gap(norm, step):
+    """The gap of two trained scores, m = r √2 h + 2 τ σ(-m), at the nodes h."""
+    start = norm * math.sqrt(2) * NODES
+    low, high = start, start + 2 * step
+    for _ in range(80):
+        middle = (low + high) / 2
+        short = middle < start + 2 * step * special.expit(-middle)
+        low, high = np.where(short, middle, low), np.where(short, high, middle)
+    return (low + high) / 2
+
+
+def hinge_gap(norm, step):
+    start = norm * math.sqrt(2) * NODES
+    return np.where(start >= 1, start, (start + 2 * step) / (1 + 2 * step))
+
+
+def two_candidate_solution(gap_of, pull_of, weights_per_fact):
+    """Both equations with two candidates, where only the gap matters, by Gauss-Hermite."""
+
+    def excess(logs):
+        norm, step = np.exp(logs)
+        pull = step * pull_of(gap_of(norm, step))
+        return [
+            WEIGHTS @ (2 * pull**2) / norm**2 / weights_per_fact - 1,
+            -math.sqrt(2) * (WEIGHTS @ (NODES * pull)) / norm / weights_per_fact - 1,
+        ]
+
+    found = optimize.root(excess, [0.0, 0.0], tol=1e-10)
+    assert found.success
+    return np.exp(found.x)
+
+
+@pytest.mark.parametrize("weights_per_fact", [0.2, 0.35])
+def test_two_candidates_against_one_integral(weights_per_fact):
+    facts, parameters = 1000, 1000 * weights_per_fact
+    norm, step = two_candidate_solution(
+        logistic_gap, lambda gap: special.expit(-gap), weights_per_fact
+    )
+    state = minimum_of_risk(facts, parameters, candidates=2, rng=rng(2), samples=4096)
+    assert agrees(state.norm, norm, relative=1e-3)
+    assert agrees(state.step, step, relative=1e-3)
+    loss = WEIGHTS @ np.logaddexp(0, -logistic_gap(norm, step))
+    assert agrees(state.loss, loss, relative=1e-3)
+    # the target wins where h + √2 (τ / r) σ(0) > 0
+    assert agrees(state.accuracy, special.ndtr(step / norm / math.sqrt(2)))
+
+
+def test_two_candidates_with_the_squared_hinge():
+    norm, step = two_candidate_solution(
+        hinge_gap, lambda gap: np.maximum(1 - gap, 0), weights_per_fact=0.3
+    )
+    state = minimum_of_risk(1000, 300, candidates=2, loss=SquaredHinge(), rng=rng(3), samples=4096)
+    # the kink costs the quadrature some accuracy
+    assert agrees(state.norm, norm, relative=0.01)
+    assert agrees(state.step, step, relative=0.01)
+    assert agrees(state.accuracy, special.ndtr(2 * step / norm / math.sqrt(2)), relative=0.01)
+
+
+@pytest.mark.parametrize("loss", [CrossEntropy(), SquaredHinge()], ids=str)
+def test_solution_solves_both_equations_on_fresh_vectors(loss):
+    facts, parameters, candidates = 100, 100, 5
+    state = minimum_of_risk(
+        facts, parameters, candidates=candidates, loss=loss, rng=rng(4), samples=2048
+    )
+    r, tau = state.norm.value, state.step.value
+    g = rng(5).standard_normal((20_000, candidates))
+    shift = r * g - loss.prox(r * g, tau)
+    own = state.norm.stderr / r + state.step.stderr / tau
+    for side in (np.sum(shift**2, axis=1) / r**2, np.sum(g * shift, axis=1) / r):
+        stderr = side.std(ddof=1) / math.sqrt(side.size)
+        assert side.mean() == pytest.approx(parameters / facts, abs=4 * (stderr + own))
+
+
+# Along the load
+
+
+def test_perfect_recall_below_capacity():
+    most = math.floor(capacity(20).facts)
+    for facts in (2, most // 2, most):
+        state = minimum_of_risk(facts, 400, rng=rng())
+        assert state.accuracy.value == 1
+        assert state.loss.value == 0
+        assert state.norm.value == state.step.value == math.inf
+        assert state.accuracy.stderr == state.loss.stderr == 0
+    beyond = minimum_of_risk(most + 2, 400, rng=rng(), samples=64)
+    assert 0 < beyond.accuracy.value < 1
+    assert beyond.loss.value > 0
+    assert math.isfinite(beyond.norm.value)
+
+
+def test_two_candidates_split_at_half_a_parameter_per_fact():
+    assert minimum_of_risk(100, 50.001, candidates=2, rng=rng()).norm.value == math.inf
+    assert math.isfinite(minimum_of_risk(100, 49, candidates=2, rng=rng()).norm.value)
+
+
+@pytest.mark.parametrize("loss", [CrossEntropy(), SquaredHinge()], ids=str)
+def test_more_facts_are_recalled_worse(loss):
+    states = [
+        minimum_of_risk(facts, 100, candidates=10, loss=loss, rng=rng(6), samples=512)
+        for facts in (52, 70, 200, 3000)
+    ]
+    assert np.all(np.diff([s.accuracy.value for s in states]) < 0)
+    assert np.all(np.diff([s.loss.value for s in states]) > 0)
+    assert np.all(np.diff([s.norm.value for s in states]) < 0)
+    # at large loads the weights carry nothing: one in ten by chance, loss of equal scores
+    assert states[-1].accuracy.value == pytest.approx(
+        0.1, abs=4 * states[-1].accuracy.stderr + 0.05
+    )
+    nothing = loss.value(np.zeros((1, 10)))[0]
+    assert states[-1].loss.value == pytest.approx(nothing, rel=0.03)
+    assert states[-1].loss.value < nothing
+
+
+def test_loss_jumps_at_capacity():
+    # the last conflict involves as many facts as there are weights, so their loss is extensive
+    state = minimum_of_risk(1001, 500, candidates=2, rng=rng(), samples=256)
+    assert state.norm.value > 20
+    assert 0.2 < state.loss.value < math.log(2) / 2 + 0.05
+
+
+def test_sampled_scores_follow_the_state():
+    state = minimum_of_risk(100, 100, candidates=5, rng=rng(7), samples=2048)
+    scores = state.sample_scores(20_000, rng(8))
+    assert scores.shape == (20_000, 5)
+    won = scores[:, 0] > scores[:, 1:].max(axis=1)
+    assert agrees(state.accuracy, won.mean(), stderr=won.std() / math.sqrt(won.size))
+    losses = state.loss_function.value(scores)
+    assert agrees(state.loss, losses.mean(), stderr=losses.std() / math.sqrt(losses.size))
+
+
+def test_scores_below_capacity_have_no_law():
+    state = minimum_of_risk(10, 400, rng=rng())
+    with pytest.raises(ValueError, match="norm = inf must be finite"):
+        state.sample_scores(5, rng())
+
+
+@pytest.mark.parametrize("rows", [-1, 2.5, "many"])
+def test_rows_of_scores_are_refused_by_name(rows):
+    state = minimum_of_risk(100, 100, candidates=5, rng=rng(), samples=64)
+    with pytest.raises(ValueError, match="rows = "):
+        state.sample_scores(rows, rng())
+
+
+def test_same_seed_same_state():
+    first, again = (
+        minimum_of_risk(100, 100, candidates=5, rng=rng(9), samples=64) for _ in range(2)
+    )
+    assert first == again
+    assert isinstance(first, TrainedState)
+    assert isinstance(first.loss_function, CrossEntropy)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        first.norm = 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("loss", [CrossEntropy(), SquaredHinge()], ids=str)
+@pytest.mark.parametrize(("facts", "parameters", "candidates"), [(100, 100, 5), (55, 100, 10)])
+def test_quoted_errors_are_those_of_repetition(loss, facts, parameters, candidates):
+    states = [
+        minimum_of_risk(
+            facts, parameters, candidates=candidates, loss=loss, rng=rng(seed), samples=1024
+        )
+        for seed in range(24)
+    ]
+    for name in ("norm", "step", "accuracy", "loss"):
+        estimates = [getattr(state, name) for state in states]
+        spread = np.std([e.value for e in estimates], ddof=1)
+        quoted = np.mean([e.stderr for e in estimates])
+        # 24 repetitions know their spread to 15%
+        assert 1 / 1.6 < spread / quoted < 1.6, name
+
+
+# Refusals
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "condition"),
+    [
+        ("facts", 0, "at least 1"),
+        ("facts", 2.5, "whole number"),
+        ("facts", math.nan, "whole number"),
+        ("facts", True, "whole number"),
+        ("facts", "9", "whole number"),
+        ("parameters", 0, "above 0"),
+        ("parameters", -3.0, "above 0"),
+        ("parameters", math.inf, "above 0"),
+        ("parameters", "9", "above 0"),
+        ("candidates", 1, "at least 2"),
+        ("candidates", 3.5, "at least 2"),
+        ("candidates", "few", "at least 2"),
+        ("samples", 63, "at least 64"),
+        ("samples", 100.5, "at least 64"),
+        ("samples", None, "at least 64"),
+    ],
+)
+def test_bad_input_is_refused_by_name(name, value, condition):
+    asked = {"facts": 100, "parameters": 100, "candidates": 5, "samples": 64, name: value}
+    with pytest.raises(ValueError, match="must be") as error:
+        minimum_of_risk(asked.pop("facts"), asked.pop("parameters"), rng=rng(), **asked)
+    message = str(error.value)
+    assert message.startswith(f"{name} = {value!r} must be ")
+    assert condition in message
+    assert message.rpartition(": ")[2]
+
+
+def test_a_single_fact_has_no_rivals_of_its_own():
+    with pytest.raises(ValueError, match="candidates = 1 must be"):
+        minimum_of_risk(1, 10, rng=rng())
+
+
+# Trained by gradient descent
+
+
+def minimise(objective, size):
+    found = optimize.minimize(
+        objective,
+        np.zeros(size),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": 3000, "maxfun": 4000, "ftol": 1e-11, "gtol": 1e-6, "maxcor": 20},
+    )
+    assert found.success
+    return found
+
+
+def summary(weights, scores, loss):
+    return np.linalg.norm(weights), np.mean(scores[:, 0] > scores[:, 1:].max(axis=1)), loss
+
+
+def train_on_features(loss_and_slope, features):
+    """Minimise the mean loss when every score has a Gaussian feature vector of its own."""
+    facts, candidates, size = features.shape
+    flat = features.reshape(-1, size)
+
+    def objective(weights):
+        losses, slopes = loss_and_slope((flat @ weights).reshape(facts, candidates))
+        return losses.mean(), slopes.ravel() @ flat / facts
+
+    found = minimise(objective, size)
+    return summary(found.x, (flat @ found.x).reshape(facts, candidates), found.fun)
+
+
+def train_a_matrix(loss_and_slope, x, y):
+    """Minimise the mean loss over matrices, each input having outputs of its own."""
+    facts, dim_in = x.shape
+    dim_out = y.shape[2]
+
+    def scores_of(flat):
+        return np.matmul(y, (x @ flat.reshape(dim_out, dim_in).T)[:, :, None])[:, :, 0]
+
+    def objective(flat):
+        losses, slopes = loss_and_slope(scores_of(flat))
+        pull = np.matmul(slopes[:, None, :], y)[:, 0, :]
+        return losses.mean(), (pull.T @ x).ravel() / facts
+
+    found = minimise(objective, dim_out * dim_in)
+    return summary(found.x, scores_of(found.x), found.fun)
+
+
+def cross_entropy_and_slope(scores):
+    slope = special.softmax(scores, axis=1)
+    slope[:, 0] -= 1
+    return special.logsumexp(scores, axis=1) - scores[:, 0], slope
+
+
+def squared_hinge_and_slope(scores):
+    short = np.maximum(1 - scores[:, :1] + scores[:, 1:], 0)
+    return (short**2).sum(axis=1) / 2, np.column_stack((-short.sum(axis=1), short))
+
+
+TRAINED = pytest.mark.parametrize(
+    ("loss", "loss_and_slope"),
+    [(CrossEntropy(), cross_entropy_and_slope), (SquaredHinge(), squared_hinge_and_slope)],
+    ids=["cross-entropy", "squared-hinge"],
+)
+
+
+def mean_and_error(found):
+    return np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
+
+
+@pytest.mark.slow
+@TRAINED
+def test_training_on_independent_features(loss, loss_and_slope):
+    # the theory's own premise, so 400 weights are already many
+    facts, candidates, size, source = 300, 10, 400, rng(40)
+    means, errors = mean_and_error(
+        [
+            train_on_features(loss_and_slope, source.standard_normal((facts, candidates, size)))
+            for _ in range(40)
+        ]
+    )
+    state = minimum_of_risk(
+        facts, size, candidates=candidates, loss=loss, rng=rng(42), samples=4096
+    )
+    for name, mean, error in zip(("norm", "accuracy", "loss"), means, errors, strict=True):
+        assert agrees(getattr(state, name), mean, stderr=error, relative=0.02), (name, mean)
+        assert error < 0.02 * mean, name
+
+
+@pytest.mark.slow
+@TRAINED
+def test_training_of_matrices(loss, loss_and_slope):
+    dim, facts, source = 20, 130, rng(41)
+    (norm, accuracy, value), errors = mean_and_error(
+        [
+            train_a_matrix(
+                loss_and_slope,
+                source.standard_normal((facts, dim)),
+                source.standard_normal((facts, facts, dim)),
+            )
+            for _ in range(16)
+        ]
+    )
+    state = minimum_of_risk(facts, dim**2, loss=loss, rng=rng(42), samples=1024)
+    # 130 outputs in 20 dimensions are far from independent: the norm is high by about 3/d
+    assert agrees(state.norm, norm, stderr=errors[0], relative=4 / dim)
+    assert agrees(state.accuracy, accuracy, stderr=errors[1], relative=0.03, absolute=0.02)
+    assert agrees(state.loss, value, stderr=errors[2], relative=0.03)
+
+
+@pytest.mark.slow
+@TRAINED
+def test_norm_of_matrices_approaches_the_theory_with_the_dimension(loss, loss_and_slope):
+    candidates, source = 10, rng(43)
+    state = minimum_of_risk(300, 400, candidates=candidates, loss=loss, rng=rng(44), samples=8192)
+    excess = []
+    for dim, instances in ((10, 80), (20, 40), (40, 20)):
+        facts = 3 * dim**2 // 4
+        means, errors = mean_and_error(
+            [
+                train_a_matrix(
+                    loss_and_slope,
+                    source.standard_normal((facts, dim)),
+                    source.standard_normal((facts, candidates, dim)),
+                )
+                for _ in range(instances)
+            ]
+        )
+        assert agrees(state.norm, means[0], stderr=errors[0], relative=3 / dim)
+        assert agrees(state.accuracy, means[1], stderr=errors[1], relative=0.6 / dim)
+        assert agrees(state.loss, means[2], stderr=errors[2], relative=0.3 / dim)
+        excess.append(means[0] / state.norm.value - 1)
+    assert excess[0] > excess[1] > excess[2]
