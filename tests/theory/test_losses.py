@@ -13,7 +13,7 @@ from scipy import optimize, special
 from simonides.theory.losses import CrossEntropy, SquaredHinge
 
 LOSSES = [CrossEntropy(), SquaredHinge()]
-cheap = settings(max_examples=40, deadline=None, derandomize=True)
+cheap = settings(max_examples=25, deadline=None, derandomize=True)
 steps = st.floats(-4, 4).map(lambda log: 10.0**log)
 sizes = st.integers(2, 60)
 scales = st.sampled_from([0.0, 0.1, 1.0, 10.0, 300.0])
@@ -86,7 +86,7 @@ def test_slopes_used_here_are_the_derivatives_of_the_values(loss, seed, size, sc
 
 
 @given(losses, seeds, sizes, scales, steps)
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=100, deadline=None, derandomize=True)
 def test_prox_meets_the_optimality_condition(loss, seed, size, scale, step):
     points = draw(seed, 5, size, scale)
     z = loss.prox(points, step)

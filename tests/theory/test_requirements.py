@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from simonides import Setting, capacity, largest_margin, smallest_dimension, smallest_rank
 from simonides.theory.capacity import capacity_of
 
-few = settings(max_examples=3, deadline=None, derandomize=True)
+few = settings(max_examples=2, deadline=None, derandomize=True)
 
 ASKED = [
     {},
@@ -162,7 +162,7 @@ def test_fewer_facts_leave_a_wider_margin():
     [
         (smallest_rank, Setting(100, 100)),
         (smallest_rank, Setting(100, 100, candidates=4)),
-        (largest_margin, Setting(100, 100, candidates=30, rank=3)),
+        (largest_margin, Setting(40, 40, candidates=5, rank=3)),
         (largest_margin, Setting(20, 20, candidates=50, outputs="decoupled")),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
     from simonides.estimate import Estimate
 
-_TAIL_ITERATIONS, _TAIL_TOLERANCE = 8, 2e-3
-"""Each iteration shrinks the error several times; the price itself may carry sampling error."""
+_TAIL_ITERATIONS, _TAIL_TOLERANCE = 20, 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +126,7 @@ def _finite_size_facts(setting: Setting, budget: float) -> float:
     if setting.candidates is not None:
         return budget / setting.price(setting.candidates).value
     if setting.tail_fraction is not None:
-        # The price hardly depends on the number of candidates, and may be sampled: iterate it.
-        facts = budget / setting.asymptotic_price(math.inf)
-        for _ in range(_TAIL_ITERATIONS):
-            previous, facts = facts, budget / setting.price(facts).value
-            if abs(facts - previous) < _TAIL_TOLERANCE * facts:
-                break
-        return facts
+        return _self_consistent_sampled(setting, budget)
     return _self_consistent(budget, lambda candidates: setting.price(candidates).value)
 
 
@@ -156,3 +149,20 @@ def _self_consistent(budget: float, price: Callable[[float], float]) -> float:
         return budget / price(2.0)
     most = math.log(min(4 * budget, MOST_CANDIDATES))
     return math.exp(float(brentq(overspent, fewest, most, xtol=1e-13, rtol=1e-14)))
+
+
+def _self_consistent_sampled(setting: Setting, budget: float) -> float:
+    """Return the same for a price that may be sampled: a secant method that stops at its noise."""
+    log_facts = math.log(budget / setting.asymptotic_price(math.inf))
+    slope, previous = 1.0, (math.nan, math.nan)
+    for _ in range(_TAIL_ITERATIONS):
+        price = setting.price(math.exp(log_facts))
+        excess = log_facts + math.log(price.value / budget)
+        if abs(excess) <= max(price.stderr / price.value / 2, _TAIL_TOLERANCE):
+            break
+        if log_facts != previous[0] and math.isfinite(previous[0]):
+            # The price grows with the candidates, never faster than they do.
+            slope = min(max((excess - previous[1]) / (log_facts - previous[0]), 1.0), 2.5)
+        previous = log_facts, excess
+        log_facts -= excess / slope
+    return math.exp(log_facts)

@@ -2,7 +2,7 @@ r"""Convex losses of one fact's scores, and their proximal maps.
 
 A loss :math:`\ell(z)` sees the K scores of one fact, the target's first. Theory needs its value and
 :math:`\mathrm{prox}_{\tau\ell}(a) = \arg\min_z \frac{1}{2\tau}|z - a|^2 + \ell(z)`, row by row. Any object
-with these two methods will do.
+with the members of :class:`Loss` will do.
 """
 
 from __future__ import annotations

@@ -11,6 +11,9 @@ scores highest, training loss the mean of :math:`\ell(z)`. Below capacity the cr
 minimum: r grows without bound and the loss tends to zero. The paper has no theory here; these are
 the curves of its Figs. 1, 2 and A.1 above the threshold.
 
+Accuracy and loss agree with trained matrices within a few percent from d = 20 on; the norm is reached
+more slowly, the theory being low by a relative error of order 1/d.
+
 Expectations are averages over a fixed sample of Gaussian vectors; standard errors propagate the
 sampling noise of the equations to what is computed from their solution.
 """

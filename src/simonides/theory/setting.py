@@ -116,7 +116,7 @@ class Setting:
 
     def price(self, candidates: float) -> Estimate:
         """Return what one fact costs among ``candidates``, in parameters."""
-        if self.tail_fraction is None:
+        if self.tail_fraction is None or self.tail_fraction * candidates <= 1:
             return Estimate(statistical_dimension(max(candidates, 2.0), self.margin))
         if self.tail_fraction * candidates > _SAMPLED_TAIL:
             return Estimate(tail_statistical_dimension(self.tail_fraction, self.margin))
