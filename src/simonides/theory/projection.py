@@ -108,8 +108,9 @@ def _excess(gap: Reals, below: Reals, count: float, depth: Reals) -> tuple[Reals
     """
     above = np.maximum(below + depth[:, None], 0.0)
     clipped = np.arange(int(np.ceil(count)))
-    remaining = np.cumsum(above[:, ::-1], axis=1)[:, ::-1]
-    step = np.min(remaining[:, : clipped.size] / (count - clipped), axis=1)
+    head, tail = above[:, : clipped.size], above[:, clipped.size :]
+    remaining = np.cumsum(head[:, ::-1], axis=1)[:, ::-1] + tail.sum(axis=1, keepdims=True)
+    step = np.min(remaining / (count - clipped), axis=1)
     rise = count * step
     lowered = np.minimum(above, step[:, None])
     tail_mean = (above - lowered).sum(axis=1) / count - depth
