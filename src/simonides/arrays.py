@@ -8,3 +8,4 @@ from numpy.typing import NDArray
 Reals = NDArray[np.float64]
 Complexes = NDArray[np.complex128]
 Truths = NDArray[np.bool_]
+Integers = NDArray[np.int64]

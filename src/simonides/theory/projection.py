@@ -14,9 +14,8 @@ import numpy as np
 from simonides import arguments
 
 if TYPE_CHECKING:
-    from simonides.arrays import Reals
+    from simonides.arrays import Integers, Reals
 
-_BISECTIONS = 48
 _SHALLOWEST = 1e-18
 
 
@@ -81,16 +80,30 @@ def tail_squared_distance(
         while unreached.any():
             deepest = np.where(unreached, 2 * deepest + 1, deepest)
             unreached = _excess(gap, below, count, deepest)[0] < 0
-    low = np.full(target.shape, math.log(_SHALLOWEST))
-    high = np.log(np.maximum(deepest, _SHALLOWEST))
-    for _ in range(_BISECTIONS):
-        middle = (low + high) / 2
-        enough = _excess(gap, below, count, np.exp(middle))[0] > 0
-        high = np.where(enough, middle, high)
-        low = np.where(enough, low, middle)
-    _, rise, lowered = _excess(gap, below, count, np.exp(high))
+    solvable = np.flatnonzero(violated & ~unreached)
+    depth = deepest.copy()
+    if solvable.size:
+        depth[solvable] = np.exp(_log_depth(gap, below, count, deepest, solvable))
+    _, rise, lowered = _excess(gap, below, count, depth)
     distance = rise**2 + np.einsum("ij,ij->i", lowered, lowered)
     return np.where(violated, np.where(unreached, np.nan, distance), 0.0)
+
+
+def _log_depth(gap: Reals, below: Reals, count: float, deepest: Reals, rows: Integers) -> Reals:
+    """Return the logarithm of the depth at which the raised target meets the lowered tail."""
+    from scipy.optimize import elementwise
+
+    def surplus(log_depth: Reals, row: Reals) -> Reals:
+        chosen = row.astype(np.int64)
+        return _excess(gap[chosen], below[chosen], count, np.exp(log_depth))[0]
+
+    lowest = np.full(rows.size, math.log(_SHALLOWEST))
+    # A lead that is met even at the lowest depth is met by lowering nothing but rounding error.
+    met = surplus(lowest, rows.astype(np.float64)) >= 0
+    highest = np.log(np.maximum(deepest[rows], _SHALLOWEST))
+    highest = np.where(met, lowest, highest)
+    found = elementwise.find_root(surplus, (lowest, highest), args=(rows.astype(np.float64),))
+    return np.where(met, lowest, found.x)
 
 
 def _top_mean(rivals: Reals, count: float) -> Reals:
