@@ -4,9 +4,14 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import crosstalk, directions, price
+from benchmarks import crosstalk, directions, margins, price
 
-BENCHMARKS = {"price": price.run, "directions": directions.run, "crosstalk": crosstalk.run}
+BENCHMARKS = {
+    "price": price.run,
+    "directions": directions.run,
+    "crosstalk": crosstalk.run,
+    "margins": margins.run,
+}
 
 
 def main() -> None:

@@ -44,10 +44,8 @@ def compute_pictures(_app: object) -> None:
 
     PICTURES.mkdir(exist_ok=True)
     for curve in CURVES.values():
-        path = PICTURES / f"{curve.name}.svg"
-        if not path.exists():
-            sys.stdout.write(f"computing {curve.name}\n")
-            save(draw(curve.make(curve.dim)), path)
+        sys.stdout.write(f"computing {curve.name}\n")
+        save(draw(curve.table()), PICTURES / f"{curve.name}.svg")
 
 
 def setup(app: object) -> None:

@@ -17,11 +17,13 @@ def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgument
     return BadArgumentError(f"{name} = {value!r} must be {condition}: {remedy}")
 
 
-def whole(name: str, value: object, *, least: int = 1, remedy: str) -> int:
-    """Return ``value`` as an int if it is a whole number no smaller than ``least``."""
+def whole(name: str, value: object, *, least: int = 1, most: float = math.inf, remedy: str) -> int:
+    """Return ``value`` as an int if it is a whole number from ``least`` to ``most``."""
     number = _finite(value)
     if number is None or number != math.floor(number) or number < least:
         raise refuse(name, value, f"a whole number of at least {least}", remedy)
+    if number > most:
+        raise refuse(name, value, f"at most {most:g}", "no theory or machine reaches further")
     # An integer of any type keeps digits that a float would round away.
     return int(value) if isinstance(value, Integral) else int(number)
 

@@ -423,3 +423,22 @@ def test_probabilities_are_refused_by_name(probability):
         hebbian_capacity(Setting(5, 5), probability=probability)
     assert str(error.value).startswith(f"probability = {probability!r} ")
     assert "certainty is reached at no finite size" in str(error.value)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("candidates", "fraction"), [(2, 1.0), (10, 0.15), (10, 0.5), (60, 0.1)])
+def test_tail_criterion_against_simulation(candidates, fraction):
+    rng = np.random.default_rng(4)
+    dim, facts, instances = 60, 800, 6
+    averaged = min(max(fraction * candidates, 1.0), candidates - 1.0)
+    weights = np.clip(averaged - np.arange(candidates - 1), 0, 1) / averaged
+    recalled = []
+    for _ in range(instances):
+        inputs, targets = rng.standard_normal((2, facts, dim))
+        images = inputs @ (inputs.T @ targets)
+        rivals = np.einsum("ijk,ik->ij", rng.standard_normal((facts, candidates - 1, dim)), images)
+        tail = -np.sort(-rivals, axis=1) @ weights
+        recalled.append(np.mean(np.einsum("ij,ij->i", images, targets) > tail))
+    setting = Setting(dim, dim, candidates=candidates, tail_fraction=fraction, outputs="decoupled")
+    error = np.std(recalled, ddof=1) / math.sqrt(instances)
+    assert abs(recall_probability(setting, facts) - np.mean(recalled)) < 4 * error + 0.01

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import log, log2
 from typing import TYPE_CHECKING
 
 from simonides.cli import options, output
@@ -91,17 +90,16 @@ def _title(answer: Capacity) -> str:
 def _table(answer: Capacity) -> tuple[list[str], list[list[str]]]:
     setting = answer.setting
 
-    def row(name: str, facts: float) -> list[str]:
-        competing = max(facts if setting.candidates is None else setting.candidates, 1.0)
+    def row(name: str, facts: float, stderr: float = 0.0) -> list[str]:
         return [
             name,
-            count(facts),
-            f"{facts * log(competing) / setting.entries:.4f}",
-            f"{facts * log2(competing) / answer.parameters:.3f}",
+            count(facts) + (f" ± {count(stderr)}" if stderr else ""),
+            f"{setting.load(facts):.4f}",
+            f"{setting.bits_per_parameter(facts):.3f}",
         ]
 
     return ["", "facts", "load", "bits/parameter"], [
-        row("best memory, finite size", answer.facts),
+        row("best memory, finite size", answer.facts, answer.facts_stderr),
         row("best memory, leading order", answer.facts_asymptotic),
         row("Hebbian rule, all facts (even odds)", answer.facts_hebbian),
         row("Hebbian rule, 99% of the facts", answer.facts_hebbian_fraction),

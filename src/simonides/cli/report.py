@@ -19,11 +19,12 @@ def report(
     """
     from simonides.cli.progress import steps
     from simonides.curves.catalogue import CURVES
-    from simonides.report.page import write_report
+    from simonides.report.page import checked_folder, write_report
 
+    checked_folder(out)
     tables = {}
     for asked in steps([*CURVES.values()], "computing", quiet=as_json, label=lambda c: c.name):
-        tables[asked.name] = asked.make(asked.dim)
+        tables[asked.name] = asked.table()
     path = write_report(out, tables)
     if as_json:
         output.print_json({"report": str(path), "curves": list(tables)})

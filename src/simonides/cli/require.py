@@ -28,6 +28,7 @@ def require(
     Example: simonides require --facts 20000 --dim 4096
     """
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
+    from simonides.theory.trust import MARGIN_NOTE
 
     answer: dict[str, float | int | None] = {
         "facts": facts,
@@ -54,7 +55,8 @@ def require(
             [f"smallest rank at {size}", f"{answer['smallest_rank']:,}"],
             [f"largest margin at {size}", f"{answer['largest_margin']:.4f}"],
         ]
+    notes = [] if answer["largest_margin"] is None else [MARGIN_NOTE]
     if as_json:
-        output.print_json(answer)
+        output.print_json({**answer, "notes": notes})
     else:
-        output.print_table(f"To store {facts:,} facts", ["", "needed"], rows)
+        output.print_table(f"To store {facts:,} facts", ["", "needed"], rows, notes)

@@ -22,7 +22,6 @@ def theory(
 
     Example: simonides theory scores --plot scores.png
     """
-    from simonides import arguments
     from simonides.curves.catalogue import CURVES, curve
 
     if name is None:
@@ -35,8 +34,7 @@ def theory(
     asked = curve(name)
     if plot is not None:
         options.check_plot(plot)
-    size = arguments.whole("dim", asked.dim if dim is None else dim, least=2, remedy="leave it out")
-    table = asked.make(size)
+    table = asked.table(dim)
     picture = None if plot is None else options.draw_to(plot, table)
     if as_json:
         columns = {key: [float(v) for v in values] for key, values in table.columns.items()}

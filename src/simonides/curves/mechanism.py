@@ -32,8 +32,8 @@ def scores(dim: int) -> Table:
         "score": x,
         "target": target.pdf(x),
         "rival": rival.pdf(x),
-        "hebbian_target": np.exp(-((x - signal) ** 2) / 2) / math.sqrt(2 * math.pi),
-        "hebbian_rival": np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi),
+        "hebbian_target": rule.target_score_law(Setting(dim, dim), facts).pdf(x),
+        "hebbian_rival": rule.rival_score_law().pdf(x),
     }
     settings = {
         "dimension": float(dim),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from simonides.curves.table import Table, stacked
@@ -46,9 +48,9 @@ def load(_dim: int) -> Table:
                 "load": answer.load,
                 "facts_asymptotic": answer.facts_asymptotic,
                 "facts_hebbian": answer.facts_hebbian,
-                "load_hebbian": _load(answer.facts_hebbian, dim),
+                "load_hebbian": answer.setting.load(answer.facts_hebbian),
                 "facts_hebbian_fraction": answer.facts_hebbian_fraction,
-                "load_hebbian_fraction": _load(answer.facts_hebbian_fraction, dim),
+                "load_hebbian_fraction": answer.setting.load(answer.facts_hebbian_fraction),
                 "bits_per_parameter": answer.bits_per_parameter,
             }
         )
@@ -62,17 +64,7 @@ def around(setting: Setting) -> Table:
         dim_in = max(2, round(setting.dim_in * factor))
         dim_out = max(2, round(setting.dim_out * factor))
         rank = None if setting.rank is None else min(setting.rank, dim_in, dim_out)
-        answer = capacity_of(
-            Setting(
-                dim_in,
-                dim_out,
-                setting.candidates,
-                rank,
-                setting.margin,
-                setting.tail_fraction,
-                setting.outputs,
-            )
-        )
+        answer = capacity_of(replace(setting, dim_in=dim_in, dim_out=dim_out, rank=rank))
         rows.append(
             {
                 "parameters": float(dim_in * dim_out),
@@ -152,7 +144,3 @@ def tail(_dim: int) -> Table:
                 }
             )
     return stacked("tail", "Listwise retrieval: the price without a logarithm", rows)
-
-
-def _load(facts: float, dim: int) -> float:
-    return facts * float(np.log(max(facts, 1.0))) / dim**2

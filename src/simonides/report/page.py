@@ -31,11 +31,8 @@ _ROWS_SHOWN = 30
 
 def write_report(out: str | Path, tables: Mapping[str, Table]) -> Path:
     """Write ``report.html`` and, beside it, every picture (SVG, PNG) and its data (CSV)."""
-    folder = Path(out)
-    if folder.exists() and not folder.is_dir():
-        raise arguments.refuse("out", str(out), "a folder", "name one that may be written to")
+    folder = checked_folder(out)
     pictures = folder / "figures"
-    pictures.mkdir(parents=True, exist_ok=True)
     sections = [_section(pictures, table) for table in tables.values()]
     page = PAGE.format(
         headline=_headline(tables["load"]) if "load" in tables else "",
@@ -49,6 +46,15 @@ def write_report(out: str | Path, tables: Mapping[str, Table]) -> Path:
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
     return path
+
+
+def checked_folder(out: str | Path) -> Path:
+    """Return the report's folder, made if need be, before anything is computed for it."""
+    folder = Path(out)
+    if folder.exists() and not folder.is_dir():
+        raise arguments.refuse("out", str(out), "a folder", "name one that may be written to")
+    (folder / "figures").mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 def write_csv(path: Path, table: Table) -> None:

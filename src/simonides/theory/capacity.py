@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simonides.failures import ConvergenceError
 from simonides.theory.cone import MOST_CANDIDATES
 from simonides.theory.hebbian import hebbian_capacity
 from simonides.theory.setting import Outputs, Setting
@@ -99,27 +100,25 @@ def capacity_of(setting: Setting) -> Capacity:
     """Return the capacity of a setting."""
     budget = setting.effective_parameters()
     facts = _finite_size_facts(setting, budget.value)
-    competing = max(facts if setting.candidates is None else setting.candidates, 2.0)
-    price = setting.price(competing)
+    price = setting.price(setting.competing(facts))
     return Capacity(
         setting=setting,
         facts=facts,
         facts_stderr=facts * math.hypot(budget.stderr / budget.value, price.stderr / price.value),
-        load=facts * math.log(competing) / setting.entries,
+        load=setting.load(facts),
         statistical_dimension=price.value,
         effective_parameters=budget.value,
         parameters=setting.parameters,
         facts_asymptotic=_asymptotic_facts(setting),
         facts_hebbian=hebbian_capacity(setting, "all"),
         facts_hebbian_fraction=hebbian_capacity(setting, "fraction"),
-        bits_per_parameter=facts * math.log2(competing) / setting.parameters,
+        bits_per_parameter=setting.bits_per_parameter(facts),
     )
 
 
 def needed_parameters(setting: Setting, facts: float) -> Estimate:
     """Return the effective parameters that a number of facts costs in all."""
-    competing = facts if setting.candidates is None else setting.candidates
-    return setting.price(max(competing, 2.0)).scaled(facts)
+    return setting.price(setting.competing(facts)).scaled(facts)
 
 
 def _finite_size_facts(setting: Setting, budget: float) -> float:
@@ -155,14 +154,18 @@ def _self_consistent_sampled(setting: Setting, budget: float) -> float:
     """Return the same for a price that may be sampled: a secant method that stops at its noise."""
     log_facts = math.log(budget / setting.asymptotic_price(math.inf))
     slope, previous = 1.0, (math.nan, math.nan)
-    for _ in range(_TAIL_ITERATIONS):
+    for iteration in range(_TAIL_ITERATIONS):
         price = setting.price(math.exp(log_facts))
         excess = log_facts + math.log(price.value / budget)
-        if abs(excess) <= max(price.stderr / price.value / 2, _TAIL_TOLERANCE):
+        # Half the sampling error, or twice it if the noise does not let the iteration settle.
+        noise = price.stderr / price.value * (0.5 if iteration < _TAIL_ITERATIONS / 2 else 2.0)
+        if abs(excess) <= max(noise, _TAIL_TOLERANCE):
             break
         if log_facts != previous[0] and math.isfinite(previous[0]):
             # The price grows with the candidates, never faster than they do.
             slope = min(max((excess - previous[1]) / (log_facts - previous[0]), 1.0), 2.5)
         previous = log_facts, excess
         log_facts -= excess / slope
+    else:
+        raise ConvergenceError(f"the capacity of {setting} did not settle; ask at fixed candidates")
     return math.exp(log_facts)

@@ -117,8 +117,9 @@ class RetrievalCone:
 def statistical_dimension(candidates: float, margin: float = 0.0) -> float:
     r"""Return the price of one fact, :math:`\delta_K(c)`, in parameters.
 
-    Fourteen digits for any number of candidates from 2 to 1e100 and any margin from 0 up, in
-    units of the off-target scores' standard deviation. Not in the paper; it is the
+    Thirteen digits for any whole number of candidates from 2 to 1e100 and any margin from 0 up, in
+    units of a fresh output's score. Fractional numbers, which continue it between whole ones, are as
+    good from ten on; below, with a margin, to four digits. Not in the paper; it is the
     limit :math:`-2 (1-q) f_K(q)` at :math:`q \to 1` of its energetic term, eq. (C.23).
 
     Raises ``ValueError`` for fewer than two candidates or a negative margin.

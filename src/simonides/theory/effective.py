@@ -50,6 +50,8 @@ _SEED = 20260511
 def effective_parameters(dim_in: int, dim_out: int, rank: int) -> Estimate:
     """Return the mean of the sum of the top ``rank`` squared singular values of a Gaussian matrix.
 
+    The finite-size form of eq. (9).
+
     The standard error is zero at full rank and where the expansion is used.
 
     >>> effective_parameters(30, 20, 20)

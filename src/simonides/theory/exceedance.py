@@ -126,7 +126,7 @@ class ExceedanceSum:
 
     @cached_property
     def relative_tail(self) -> Complexes:
-        """N I(z) / M(z): the mean number of exceedances, tilted."""
+        """The mean number of exceedances, tilted: n I(z) / M(z)."""
         return np.asarray(
             self.count * self.tail / (self.tail + special.ndtr(self.threshold[:, None]))
         )

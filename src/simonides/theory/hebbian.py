@@ -21,18 +21,22 @@ up to :math:`p \log p / d^2 = 1/8`, while the **fraction** recalled tends to one
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from scipy import special
 
 from simonides import arguments
+from simonides.theory.laws import NormalLaw
+from simonides.theory.projection import top_mean
 from simonides.theory.quadrature import composite_gauss_legendre
-from simonides.theory.tail import tail_mean
+from simonides.theory.tail import highest_normals, tail_mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from simonides.arrays import Reals
     from simonides.theory.setting import Setting
 
 Criterion = Literal["all", "fraction"]
@@ -44,11 +48,24 @@ LOAD_FRACTION = 1 / 2
 """Load up to which the recalled fraction tends to one."""
 
 _REACH = 12.0
+_SAMPLED_AVERAGES = 200
+_LEVEL_SAMPLES = 1024
+_SEED = 20260511
 _FEWEST, _MOST = 1e-6, 1e30
 
 
+def target_score_law(setting: Setting, facts: float) -> NormalLaw:
+    """Return the law of a target's score, in off-target standard deviations (eq. D.3)."""
+    return NormalLaw(signal(setting, facts))
+
+
+def rival_score_law() -> NormalLaw:
+    """Return the law of an off-target score (eq. D.3)."""
+    return NormalLaw(0.0)
+
+
 def signal(setting: Setting, facts: float) -> float:
-    """Return the mean target score over the standard deviation of the off-target scores."""
+    """Return the mean target score over the off-target scores' deviation (eq. D.3, extended)."""
     facts = _facts(facts)
     crosstalk = facts + setting.dim_in - 1
     if setting.outputs == "shared":
@@ -79,12 +96,12 @@ def failure_probability(mean: float, candidates: float, margin: float = 0.0) -> 
 
 
 def recall_probability(setting: Setting, facts: float) -> float:
-    """Return the expected accuracy: the probability that a given fact is recalled."""
+    """Return the expected accuracy: the chance that a given fact is recalled (eq. D.5)."""
     return 1.0 - _failure(setting, facts)
 
 
 def all_recalled_probability(setting: Setting, facts: float) -> float:
-    """Return the probability that every fact is recalled, taking failures as independent."""
+    """Return the chance that every fact is recalled, failures being independent (Theorem D.1)."""
     failure = _failure(setting, facts)
     return 0.0 if failure >= 1 else math.exp(_facts(facts) * math.log1p(-failure))
 
@@ -107,7 +124,7 @@ def rate(load: float) -> float:
 def hebbian_capacity(
     setting: Setting, criterion: Criterion = "all", *, probability: float | None = None
 ) -> float:
-    """Return how many facts the Hebbian rule stores at finite size.
+    """Return how many facts the Hebbian rule stores at finite size (Theorem D.1 in the limit).
 
     ``"all"``: every fact is recalled with the given ``probability`` (one half by default).
     ``"fraction"``: the expected fraction recalled is ``probability`` (0.99 by default).
@@ -136,10 +153,26 @@ def asymptotic_hebbian_load(criterion: Criterion = "all") -> float:
 def _failure(setting: Setting, facts: float) -> float:
     mean = signal(setting, facts)
     candidates = max(facts, 1.0) if setting.candidates is None else setting.candidates
-    # Averaging one rival is the usual criterion; averaging many hardly fluctuates.
-    if setting.tail_fraction is not None and setting.tail_fraction * candidates > 1:
-        return float(special.ndtr(tail_mean(setting.tail_fraction) + setting.margin - mean))
+    averaged = setting.averaged_rivals(candidates)
+    if averaged > 1:
+        level = _averaged_levels(setting, averaged, candidates) + setting.margin
+        return float(np.mean(special.ndtr(level - mean)))
     return failure_probability(mean, candidates, setting.margin)
+
+
+def _averaged_levels(setting: Setting, averaged: float, candidates: float) -> Reals:
+    """Return samples of the mean of the strongest rivals, or its limit where it hardly varies."""
+    assert setting.tail_fraction is not None
+    if averaged > _SAMPLED_AVERAGES:
+        return np.array([tail_mean(setting.tail_fraction)])
+    return _sampled_levels(averaged, max(round(candidates) - 1, math.ceil(averaged)))
+
+
+@lru_cache(maxsize=256)
+def _sampled_levels(averaged: float, rivals: int) -> Reals:
+    rng = np.random.default_rng(_SEED)
+    top = highest_normals(_LEVEL_SAMPLES, rivals, math.ceil(averaged), rng)
+    return top_mean(top, averaged)
 
 
 def _largest(surplus: Callable[[float], float]) -> float:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import special
 
 from simonides import arguments
 from simonides.theory.quadrature import composite_gauss_legendre
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 _TABLE_SIZE = 1025
+_NORMAL_REACH = 9.5
 
 
 class Law(ABC):
@@ -111,3 +114,25 @@ class Law(ABC):
         grid = (low + high) / 2 - (high - low) / 2 * np.cos(angles)
         grid[0], grid[-1] = low, high
         return grid, np.maximum.accumulate(self.cdf(grid))
+
+
+@dataclass(frozen=True)
+class NormalLaw(Law):
+    """A Gaussian of unit variance.
+
+    >>> float(NormalLaw(2.0).cdf(2.0))
+    0.5
+    """
+
+    centre: float = 0.0
+
+    @property
+    def support(self) -> tuple[float, float]:
+        """Interval that carries the law."""
+        return self.centre - _NORMAL_REACH, self.centre + _NORMAL_REACH
+
+    def _density(self, x: Reals) -> Reals:
+        return np.asarray(np.exp(-((x - self.centre) ** 2) / 2) / np.sqrt(2 * np.pi))
+
+    def _distribution(self, x: Reals) -> Reals:
+        return np.asarray(special.ndtr(x - self.centre))

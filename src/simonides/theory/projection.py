@@ -65,7 +65,7 @@ def tail_squared_distance(
     count = arguments.real(
         "count", count, least=1, most=size, remedy="average between one rival and all of them"
     )
-    violated = target < _top_mean(rivals, count)
+    violated = target < top_mean(rivals, count)
     if count == size:
         gap = np.maximum(rivals.mean(axis=1) - target, 0.0)
         return np.asarray(gap**2 / (1 + 1 / size))
@@ -106,7 +106,8 @@ def _log_depth(gap: Reals, below: Reals, count: float, deepest: Reals, rows: Int
     return np.where(met, lowest, found.x)
 
 
-def _top_mean(rivals: Reals, count: float) -> Reals:
+def top_mean(rivals: Reals, count: float) -> Reals:
+    """Return the mean of the first ``count`` entries of each row, the last one in part."""
     whole = int(count)
     top = rivals[:, :whole].sum(axis=1)
     if whole < rivals.shape[1]:

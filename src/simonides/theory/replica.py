@@ -23,6 +23,7 @@ from scipy import special
 
 from simonides import arguments
 from simonides.estimate import Estimate
+from simonides.failures import ConvergenceError
 from simonides.theory.cone import statistical_dimension
 from simonides.theory.projection import squared_distance
 from simonides.theory.quadrature import gauss_hermite
@@ -40,7 +41,7 @@ _LARGEST_SQUARED_GAIN = 1e8
 
 
 def overlap(load: float) -> float:
-    r"""Return the overlap of two random solutions, :math:`q^* = 2\alpha`, at large dimension.
+    r"""Return the overlap of two random solutions, :math:`q^* = 2\alpha`, at large dimension (eq. 7).
 
     Raises ``ValueError`` at or beyond the critical load 1/2, where there are no solutions.
 
@@ -51,7 +52,7 @@ def overlap(load: float) -> float:
 
 
 def free_entropy(load: float) -> float:
-    r"""Return :math:`\Phi = \tfrac12 \log(1 - 2\alpha)`, the log volume of solutions per parameter.
+    r"""Return :math:`\Phi = \tfrac12 \log(1 - 2\alpha)`, the log volume of solutions per parameter (eq. 7).
 
     >>> print(f"{free_entropy(0.25):.4f}")
     -0.3466
@@ -165,9 +166,9 @@ def _mode(shifts: Reals) -> tuple[Reals, Reals]:
         curvature = 1 + (mills * (x + mills)).sum(axis=1)
         change = slope / curvature
         u = u + change
-        if np.max(np.abs(change)) < _NEWTON_TOLERANCE:
-            break
-    return u, curvature
+        if np.max(np.abs(change)) < _NEWTON_TOLERANCE * (1 + np.max(np.abs(u))):
+            return u, curvature
+    raise ConvergenceError("the mode of a fact's score integral was not found")
 
 
 def _minimiser(functional: Callable[[float], float]) -> float:

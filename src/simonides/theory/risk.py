@@ -182,7 +182,7 @@ class _Equations:
             point = point + step * min(1.0, _LONGEST_STEP / float(np.max(np.abs(step))))
         raise ConvergenceError(
             f"no minimum of the risk found at {self.weights_per_fact:.4g} weights per fact; "
-            "ask for more samples, or move away from capacity"
+            "ask for more samples, or a load closer to what is trained in practice"
         )
 
     def estimates(self, point: Reals) -> list[Estimate]:

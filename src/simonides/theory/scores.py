@@ -2,8 +2,9 @@ r"""Scores at capacity: the laws of the target and of its rivals (Fig. 4 of the 
 
 At the edge of storability each fact's scores are the projection of a Gaussian vector onto the
 retrieval cone: the target's score is the level :math:`t` and a rival's is
-:math:`\min(g_j, t - c)`. Off-target scores have unit variance in these units. There is nothing to
-fit. Not in the paper.
+:math:`\min(g_j, t - c)`. The unit is the deviation of the score of an output that is no candidate,
+which weights of unit norm give; lowering the strongest rivals leaves theirs a little smaller. There
+is nothing to fit. Not in the paper.
 """
 
 from __future__ import annotations

@@ -16,9 +16,12 @@ from simonides.theory.effective import (
     checked_rank,
     effective_parameters,
 )
-from simonides.theory.tail import TailCone, tail_statistical_dimension
+from simonides.theory.tail import TailCone, averaged_rivals, tail_statistical_dimension
 
 Outputs = Literal["shared", "decoupled"]
+
+MOST_DIMENSION = 10**15
+MOST_MARGIN = 1e9
 
 _SAMPLED_TAIL = 200
 """Averaged rivals beyond which the limit of many candidates is as good as the samples: half a percent."""
@@ -49,9 +52,19 @@ class Setting:
     outputs: Outputs = "shared"
 
     def __post_init__(self) -> None:
-        dim_in = arguments.whole("dim_in", self.dim_in, remedy="pass the input dimension")
-        dim_out = arguments.whole("dim_out", self.dim_out, remedy="pass the output dimension")
-        margin = arguments.real("margin", self.margin, least=0, remedy="pass 0 for no margin")
+        dim_in = arguments.whole(
+            "dim_in", self.dim_in, most=MOST_DIMENSION, remedy="pass the input dimension"
+        )
+        dim_out = arguments.whole(
+            "dim_out", self.dim_out, most=MOST_DIMENSION, remedy="pass the output dimension"
+        )
+        margin = arguments.real(
+            "margin",
+            self.margin,
+            least=0,
+            most=MOST_MARGIN,
+            remedy="pass 0 for no margin; it is in off-target standard deviations",
+        )
         # Numbers of any type are welcome; what is kept are Python's own, which do not overflow.
         for name, number in (("dim_in", dim_in), ("dim_out", dim_out), ("margin", margin)):
             object.__setattr__(self, name, number)
@@ -66,7 +79,7 @@ class Setting:
         if self.rank is not None:
             object.__setattr__(self, "rank", checked_rank(self.rank, min(dim_in, dim_out)))
         if self.tail_fraction is not None:
-            arguments.real(
+            fraction = arguments.real(
                 "tail_fraction",
                 self.tail_fraction,
                 least=0,
@@ -74,6 +87,7 @@ class Setting:
                 open_least=True,
                 remedy="pass the fraction of rivals that are averaged, or leave it out",
             )
+            object.__setattr__(self, "tail_fraction", fraction)
         if self.outputs not in ("shared", "decoupled"):
             raise arguments.refuse(
                 "outputs", self.outputs, "'shared' or 'decoupled'", "see the problem's definition"
@@ -104,6 +118,24 @@ class Setting:
         most = min(self.dim_in, self.output_directions)
         return most if self.rank is None else min(self.rank, most)
 
+    def averaged_rivals(self, candidates: float) -> float:
+        """Return how many rivals the target is compared with the mean of: one by default."""
+        if self.tail_fraction is None:
+            return 1.0
+        return averaged_rivals(self.tail_fraction, candidates)
+
+    def load(self, facts: float) -> float:
+        """Return p log K / (d_in d_out)."""
+        return facts * math.log(self.competing(facts)) / self.entries
+
+    def bits_per_parameter(self, facts: float) -> float:
+        """Return p log2 K over the number of free parameters."""
+        return facts * math.log2(self.competing(facts)) / self.parameters
+
+    def competing(self, facts: float) -> float:
+        """Return how many candidates compete when that many facts are stored, at least two."""
+        return max(facts if self.candidates is None else self.candidates, 2.0)
+
     def effective_parameters(self) -> Estimate:
         """Return what the facts are paid from, at finite size."""
         return effective_parameters(self.dim_in, self.output_directions, self.binding_rank)
@@ -116,9 +148,10 @@ class Setting:
 
     def price(self, candidates: float) -> Estimate:
         """Return what one fact costs among ``candidates``, in parameters."""
-        if self.tail_fraction is None or self.tail_fraction * candidates <= 1:
+        if self.averaged_rivals(candidates) == 1:
             return Estimate(statistical_dimension(max(candidates, 2.0), self.margin))
-        if self.tail_fraction * candidates > _SAMPLED_TAIL:
+        assert self.tail_fraction is not None  # or one rival is averaged
+        if self.averaged_rivals(candidates) > _SAMPLED_TAIL:
             return Estimate(tail_statistical_dimension(self.tail_fraction, self.margin))
         whole = max(round(candidates), 2)
         cone = TailCone(whole, self.tail_fraction, self.margin)

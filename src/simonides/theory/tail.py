@@ -48,7 +48,7 @@ class TailCone:
     @property
     def averaged(self) -> float:
         """Number of rivals averaged, at least one and at most all."""
-        return min(max(self.fraction * self.candidates, 1.0), self.candidates - 1.0)
+        return averaged_rivals(self.fraction, self.candidates)
 
     def statistical_dimension(self, rng: np.random.Generator, samples: int = _SAMPLES) -> Estimate:
         """Return the mean squared distance of a Gaussian vector, by exact projection of samples.
@@ -56,21 +56,24 @@ class TailCone:
         The squared shortfall of the target against infinitely many rivals, whose mean is known,
         serves as control variate: the more rivals are averaged, the smaller the standard error.
         """
-        samples = arguments.whole("samples", samples, least=2, remedy="ask for a few thousand")
-        shortfalls = [
-            self._surprise(min(_ROWS_PER_BLOCK, samples - start), rng)
+        samples = arguments.whole("samples", samples, least=8, remedy="ask for a few thousand")
+        blocks = [
+            self._sample(min(_ROWS_PER_BLOCK, samples - start), rng)
             for start in range(0, samples, _ROWS_PER_BLOCK)
         ]
-        surprise = Estimate.of_mean(np.concatenate(shortfalls))
-        known = tail_statistical_dimension(self.fraction, self.margin)
-        return Estimate(known + surprise.value, surprise.stderr)
+        distances = np.concatenate([block[0] for block in blocks])
+        control = np.concatenate([block[1] for block in blocks])
+        control -= tail_statistical_dimension(self.fraction, self.margin)
+        slope = np.cov(distances, control)[0, 1] / np.var(control, ddof=1)
+        return Estimate.of_mean(distances - slope * control)
 
     @cached_property
     def _reach(self) -> float:
         """Rivals beyond the averaged ones that a projection may touch, with a wide allowance."""
         return 96 + 4 * RetrievalCone(self.candidates, self.margin).mean_active
 
-    def _surprise(self, rows: int, rng: np.random.Generator) -> Reals:
+    def _sample(self, rows: int, rng: np.random.Generator) -> tuple[Reals, Reals]:
+        """Draw squared distances, and squared shortfalls against the limit of many rivals."""
         rivals = self.candidates - 1
         target = rng.standard_normal(rows)
         depth = min(rivals, math.ceil(self.averaged + 8 * math.sqrt(self.averaged) + self._reach))
@@ -81,7 +84,16 @@ class TailCone:
                 f"the projection for {self} reaches below the {depth} highest rivals that were drawn"
             )
         shortfall = np.maximum(tail_mean(self.fraction) + self.margin - target, 0.0)
-        return np.asarray(distance - shortfall**2)
+        return distance, shortfall**2
+
+
+def averaged_rivals(fraction: float, candidates: float) -> float:
+    """Return the number of rivals that a fraction of the candidates is: from one to all rivals.
+
+    >>> averaged_rivals(0.1, 50), averaged_rivals(0.001, 50), averaged_rivals(1.0, 50)
+    (5.0, 1.0, 49.0)
+    """
+    return max(min(fraction * candidates, candidates - 1.0), 1.0)
 
 
 def tail_statistical_dimension(fraction: float, margin: float = 0.0) -> float:
@@ -105,7 +117,8 @@ def highest_normals(rows: int, size: int, depth: int, rng: np.random.Generator) 
 
     The spacings of ordered uniforms are exponential, so the cost does not depend on ``size``.
     """
-    spacings = np.cumsum(rng.standard_exponential((rows, depth)), axis=1)
+    # Drawn depth by depth, so that a deeper draw from the same seed extends a shallower one.
+    spacings = np.cumsum(rng.standard_exponential((depth, rows)).T, axis=1)
     rest = rng.standard_gamma(size + 1 - depth, (rows, 1))
     return np.asarray(-special.ndtri(spacings / (spacings[:, -1:] + rest)))
 
