@@ -6,7 +6,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from simonides.certificate import Certificate, verify
     from simonides.estimate import Estimate
+    from simonides.problems.decoupled import DecoupledProblem
+    from simonides.problems.original import OriginalProblem
+    from simonides.solvers.decide import Decision, decide
     from simonides.theory.capacity import Capacity, capacity
     from simonides.theory.cone import statistical_dimension
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
@@ -18,26 +22,38 @@ __version__ = "0.1.0"
 # Names are imported when they are first used, so that importing the package costs nothing.
 _HOMES = {
     "Capacity": "simonides.theory.capacity",
+    "Certificate": "simonides.certificate",
+    "Decision": "simonides.solvers.decide",
+    "DecoupledProblem": "simonides.problems.decoupled",
     "Estimate": "simonides.estimate",
+    "OriginalProblem": "simonides.problems.original",
     "Setting": "simonides.theory.setting",
     "capacity": "simonides.theory.capacity",
     "critical_load": "simonides.theory.spectrum",
+    "decide": "simonides.solvers.decide",
     "largest_margin": "simonides.theory.requirements",
     "smallest_dimension": "simonides.theory.requirements",
     "smallest_rank": "simonides.theory.requirements",
     "statistical_dimension": "simonides.theory.cone",
+    "verify": "simonides.certificate",
 }
 
 __all__ = [
     "Capacity",
+    "Certificate",
+    "Decision",
+    "DecoupledProblem",
     "Estimate",
+    "OriginalProblem",
     "Setting",
     "capacity",
     "critical_load",
+    "decide",
     "largest_margin",
     "smallest_dimension",
     "smallest_rank",
     "statistical_dimension",
+    "verify",
 ]
 
 

@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import simonides
@@ -145,11 +146,48 @@ def test_theory_prints_and_draws_a_curve(tmp_path):
     assert "--json gives all" in text
 
 
-@pytest.mark.parametrize("command", ["capacity", "require", "theory", "report"])
+@pytest.mark.parametrize("command", ["capacity", "require", "decide", "verify", "theory", "report"])
 def test_help_is_honest_and_has_an_example(command):
     done = run(command, "--help")
     assert done.returncode == 0
     assert f"Example: simonides {command}" in " ".join(done.stdout.split())
+
+
+def test_a_verdict_is_proved_saved_and_verified(tmp_path):
+    for facts, verdict in ((60, "storable"), (130, "not-storable")):
+        proof = str(tmp_path / f"{facts}.npz")
+        drawn = ["--dim", "20", "--facts", str(facts), "--seed", "1"]
+        record = answer("decide", *drawn, "--save", proof)
+        assert record["verdict"] == verdict
+        assert record["facts"] == facts
+        assert record["certificate"] == proof
+        checked = answer("verify", proof, *drawn)
+        assert checked["valid"] is True
+        assert checked["claim"] == verdict
+        other = answer("verify", proof, "--dim", "20", "--facts", str(facts), "--seed", "2")
+        assert other["valid"] is False
+        assert "another problem" in other["reason"]
+    assert "storable" in run("decide", "--dim", "10", "--facts", "10").stdout
+
+
+def test_a_verdict_on_your_own_arrays(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", rng.standard_normal((12, 5)))
+    np.save(tmp_path / "y.npy", rng.standard_normal((4, 6)))
+    np.save(tmp_path / "t.npy", rng.integers(4, size=12))
+    np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
+    files = ["--inputs", str(tmp_path / "x.npy"), "--outputs", str(tmp_path / "y.npy")]
+    record = answer("decide", *files, "--targets", str(tmp_path / "t.npy"))
+    assert record["verdict"] in {"storable", "not-storable"}
+    for bad in (
+        files,
+        ["--inputs", str(tmp_path / "o.npy"), "--outputs", str(tmp_path / "y.npy")],
+        ["--inputs", str(tmp_path / "none.npy"), "--outputs", str(tmp_path / "y.npy")],
+        [*files, "--dim", "5"],
+    ):
+        done = run("decide", *bad)
+        assert done.returncode == 2
+        assert done.stderr.count("\n") == 1
 
 
 def test_version():
@@ -180,6 +218,10 @@ BAD = [
     (["theory", "nonsense"], "name = 'nonsense'"),
     (["theory", "scores", "--dim", "1"], "dim = 1"),
     (["theory", "scores", "--plot", "x"], "plot = 'x'"),
+    (["decide", "--dim", "5"], "facts"),
+    (["decide", "--dim", "5", "--facts", "4", "--problem", "other"], "problem = 'other'"),
+    (["decide", "--dim", "5", "--facts", "4", "--save", "proof.txt"], "proof.txt"),
+    (["verify", "no-such-proof.npz", "--dim", "5", "--facts", "4"], "no-such-proof.npz"),
     (["unheard-of"], "unheard-of"),
     (["capacity", "--dim", "10", "--colour"], "--colour"),
 ]

@@ -5,12 +5,11 @@ from __future__ import annotations
 import typer
 
 from simonides import __version__
-from simonides.cli import capacity, report, require, theory
+from simonides.cli import capacity, decide, report, require, theory, verify
 
 app = typer.Typer(
     name="simonides",
     help="How many facts fit in a matrix, and how to put them there.",
-    no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -24,16 +23,21 @@ def _version(asked: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
+@app.callback(invoke_without_command=True)
 def options(
-    version: bool = typer.Option(
+    context: typer.Context,
+    _version_asked: bool = typer.Option(
         False, "--version", callback=_version, is_eager=True, help="Print the version."
     ),
 ) -> None:
     """How many facts fit in a matrix, and how to put them there."""
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 app.command("capacity")(capacity.capacity)
 app.command("require")(require.require)
+app.command("decide")(decide.decide)
+app.command("verify")(verify.verify)
 app.command("theory")(theory.theory)
 app.command("report")(report.report)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -35,3 +36,16 @@ def steps(
             progress.update(task, description=f"{verb} {label(item)}")
             yield item
             progress.advance(task)
+
+
+@contextmanager
+def live(line: Callable[[Item], str], *, quiet: bool) -> Iterator[Callable[[Item], None] | None]:
+    """Yield a callback that shows the latest line on a terminal, and nothing elsewhere."""
+    from rich.console import Console
+
+    console = Console(stderr=True, highlight=False)
+    if quiet or not console.is_terminal:
+        yield None
+        return
+    with console.status("starting") as status:
+        yield lambda item: status.update(line(item))

@@ -1,0 +1,78 @@
+"""``simonides decide``: can these facts be stored?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simonides.cli import instance, options, output
+from simonides.cli.progress import live
+
+if TYPE_CHECKING:
+    from simonides.solvers.solution import Progress
+
+
+def decide(
+    dim: options.Dim = None,
+    facts: instance.Facts = None,
+    problem: instance.Kind = "original",
+    seed: instance.Seed = 0,
+    inputs: instance.Inputs = None,
+    outputs: instance.Outputs = None,
+    targets: instance.Targets = None,
+    tolerance: Annotated[float, typer.Option(help="Normalised margin that counts as none.")] = 1e-9,
+    save: Annotated[str | None, typer.Option(help="Write the proof to FILE.npz.")] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Decide whether facts can be stored, and prove it.
+
+    Example: simonides decide --dim 100 --facts 1150 --seed 1 --save proof.npz
+    """
+    from math import log
+
+    from simonides import arguments
+    from simonides.solvers.decide import Verdict
+    from simonides.solvers.decide import decide as solve
+
+    asked = instance.read_problem(dim, facts, problem, seed, inputs, outputs, targets)
+    if save is not None and not save.endswith(".npz"):
+        raise arguments.refuse("save", save, "a file ending in .npz", "rename it")
+    with live(_line, quiet=as_json) as watch:
+        found = solve(asked, tolerance=tolerance, watch=watch)
+    proof = None
+    if save is not None and found.certificate is not None and found.verdict != Verdict.UNDECIDED:
+        proof = str(found.certificate.save(save))
+    record = {
+        "verdict": str(found.verdict),
+        "margin_lower": found.margin_lower,
+        "margin_upper": found.margin_upper,
+        "facts": asked.facts,
+        "load": asked.facts * log(asked.candidates) / (asked.dim_in * asked.dim_out),
+        "recalled": found.solution.recalled,
+        "seconds": found.solution.seconds,
+        "steps": found.solution.steps,
+        "certificate": proof,
+    }
+    if as_json:
+        output.print_json(record)
+        return
+    rows = [
+        ["verdict", str(found.verdict)],
+        ["largest normalised margin", f"from {found.margin_lower:.3g} to {found.margin_upper:.3g}"],
+        ["facts recalled", f"{found.solution.recalled:,} of {asked.facts:,}"],
+        ["load", f"{record['load']:.4f}"],
+        ["steps", f"{found.solution.steps}"],
+        ["seconds", f"{found.solution.seconds:.2f}"],
+    ]
+    size = f"{asked.dim_out:,} x {asked.dim_in:,}"
+    output.print_table(f"{asked.facts:,} facts in a {size} matrix", ["", ""], rows)
+    if proof:
+        output.print_line(f"proof: {proof}")
+
+
+def _line(progress: Progress) -> str:
+    return (
+        f"step {progress.step}: {progress.violations:,} facts not recalled, "
+        f"margin at most {progress.margin_upper:.1e}"
+    )

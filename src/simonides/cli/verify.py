@@ -1,0 +1,49 @@
+"""``simonides verify``: is that proof right?"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from simonides.cli import instance, options, output
+
+
+def verify(
+    certificate: Annotated[str, typer.Argument(help="Proof written by 'decide --save'.")],
+    dim: options.Dim = None,
+    facts: instance.Facts = None,
+    problem: instance.Kind = "original",
+    seed: instance.Seed = 0,
+    inputs: instance.Inputs = None,
+    outputs: instance.Outputs = None,
+    targets: instance.Targets = None,
+    tolerance: Annotated[float, typer.Option(help="Normalised margin that counts as none.")] = 1e-9,
+    as_json: options.Json = False,
+) -> None:
+    """Check a proof against its problem, independently of how it was found.
+
+    Example: simonides verify proof.npz --dim 100 --facts 1150 --seed 1
+    """
+    from simonides.certificate import Certificate
+    from simonides.certificate import verify as check
+
+    proof = Certificate.load(certificate)
+    asked = instance.read_problem(dim, facts, problem, seed, inputs, outputs, targets)
+    found = check(proof, asked, tolerance=tolerance)
+    if as_json:
+        output.print_json(
+            {
+                "valid": found.valid,
+                "claim": str(found.claim),
+                "margin_bound": found.margin_bound,
+                "reason": found.reason,
+            }
+        )
+        return
+    rows = [
+        ["valid", "yes" if found.valid else f"no: {found.reason}"],
+        ["claim", str(found.claim)],
+        ["bound on the normalised margin", f"{found.margin_bound:.3g}"],
+    ]
+    output.print_table(certificate, ["", ""], rows)

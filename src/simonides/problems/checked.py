@@ -1,0 +1,63 @@
+"""Checks of arrays: finite numbers in two dimensions, kept as they must not change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+
+_SHORTEST, _LONGEST = 1e-70, 1e70
+
+
+def matrix(name: str, value: object, *, columns: int | None = None) -> Reals:
+    """Return ``value`` as a read-only C-ordered float64 matrix with at least one row and column."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise arguments.refuse(name, type(value), "rows of equal length", "pad them") from None
+    if array.dtype.kind not in "fiu":
+        raise arguments.refuse(name, array.dtype, "an array of real numbers", "convert it first")
+    if array.ndim != 2 or 0 in array.shape:
+        raise arguments.refuse(
+            f"{name}.shape", array.shape, "two positive numbers", "one row per vector"
+        )
+    if columns is not None and array.shape[1] != columns:
+        raise arguments.refuse(
+            f"{name}.shape", array.shape, f"with {columns} columns", "the dimensions must agree"
+        )
+    kept = np.array(array, dtype=np.float64, order="C")
+    if not np.isfinite(kept).all():
+        row = int(np.flatnonzero(~np.isfinite(kept).all(axis=1))[0])
+        raise arguments.refuse(f"{name}[{row}]", kept[row].tolist()[:4], "finite", "clean the data")
+    # Squares and products of lengths in this range neither overflow nor underflow.
+    lengths = np.abs(kept).max(axis=1)
+    odd = np.flatnonzero((lengths > _LONGEST) | ((lengths < _SHORTEST) & (lengths > 0)))
+    if odd.size:
+        row = int(odd[0])
+        condition = f"zero, or of a size from {_SHORTEST:g} to {_LONGEST:g}"
+        raise arguments.refuse(f"{name}[{row}]", float(lengths[row]), condition, "rescale it")
+    kept.flags.writeable = False
+    return kept
+
+
+def indices(name: str, value: object, *, size: int, below: int) -> Integers:
+    """Return ``value`` as a read-only vector of ``size`` indices in [0, ``below``)."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "iu":
+        raise arguments.refuse(name, array.dtype, "an array of integers", "pass row numbers")
+    if array.shape != (size,):
+        raise arguments.refuse(f"{name}.shape", array.shape, f"({size},)", "one per input")
+    outside = np.flatnonzero((array < 0) | (array >= below))
+    if outside.size:
+        row = int(outside[0])
+        raise arguments.refuse(
+            f"{name}[{row}]", int(array[row]), f"from 0 to {below - 1}", "it numbers an output"
+        )
+    kept = array.astype(np.int64)
+    kept.flags.writeable = False
+    return kept

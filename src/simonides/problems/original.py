@@ -1,0 +1,199 @@
+"""The original problem: outputs are shared by all inputs (eq. 1)."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+from simonides.problems import checked
+from simonides.problems.scan import Pairs, Scan, pointers
+from simonides.theory.setting import Setting
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+
+_BLOCK_BYTES = 2**26
+"""Scores are computed in blocks of rows of about this size, so memory stays far below p * K."""
+
+
+@dataclass(frozen=True, eq=False)
+class OriginalProblem:
+    """Inputs, outputs and which output belongs to each input.
+
+    ``inputs`` has shape (facts, dim_in), ``outputs`` (candidates, dim_out). ``targets`` holds the row of
+    the right output for each input; left out, input i belongs to output i. Several inputs may share
+    an output, and there may be more outputs than inputs. ``paired`` says that each input came with its
+    own output.
+
+    >>> OriginalProblem.gaussian(5, 3, seed=0).facts
+    5
+    """
+
+    inputs: Reals
+    outputs: Reals
+    targets: Integers | None = None
+    paired: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        inputs = checked.matrix("inputs", self.inputs)
+        outputs = checked.matrix("outputs", self.outputs)
+        if len(outputs) < 2:
+            raise arguments.refuse(
+                "outputs.shape", outputs.shape, "with at least two rows", "a fact needs a rival"
+            )
+        if self.targets is None and len(outputs) < len(inputs):
+            raise arguments.refuse(
+                "targets",
+                None,
+                "given when there are fewer outputs than inputs",
+                "pass the row of the right output for each input",
+            )
+        targets = np.arange(len(inputs)) if self.targets is None else self.targets
+        kept = checked.indices("targets", targets, size=len(inputs), below=len(outputs))
+        # Outputs belong to the facts one by one only if no targets were named.
+        object.__setattr__(self, "paired", self.targets is None and len(outputs) == len(inputs))
+        for name, value in (("inputs", inputs), ("outputs", outputs), ("targets", kept)):
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def gaussian(
+        cls,
+        facts: int,
+        dim_in: int,
+        dim_out: int | None = None,
+        *,
+        candidates: int | None = None,
+        seed: int,
+    ) -> OriginalProblem:
+        """Draw i.i.d. standard Gaussian embeddings.
+
+        With at least as many candidates as facts every input has its own output; with fewer, targets
+        are drawn uniformly.
+        """
+        facts = arguments.whole("facts", facts, remedy="pass the number of facts")
+        dim_in = arguments.whole("dim_in", dim_in, remedy="pass the input dimension")
+        dim_out = arguments.whole(
+            "dim_out", dim_in if dim_out is None else dim_out, remedy="pass the output dimension"
+        )
+        candidates = arguments.whole(
+            "candidates",
+            facts if candidates is None else candidates,
+            least=2,
+            remedy="a fact competes with at least one rival output",
+        )
+        seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
+        of_inputs, of_outputs, of_targets = np.random.default_rng(seed).spawn(3)
+        targets = None
+        if candidates < facts:
+            targets = of_targets.integers(candidates, size=facts)
+        return cls(
+            of_inputs.standard_normal((facts, dim_in)),
+            of_outputs.standard_normal((candidates, dim_out)),
+            targets,
+        )
+
+    @property
+    def facts(self) -> int:
+        """Number of facts."""
+        return len(self.inputs)
+
+    @property
+    def candidates(self) -> int:
+        """Number of outputs that compete for each input."""
+        return len(self.outputs)
+
+    @property
+    def dim_in(self) -> int:
+        """Input dimension."""
+        return int(self.inputs.shape[1])
+
+    @property
+    def dim_out(self) -> int:
+        """Output dimension."""
+        return int(self.outputs.shape[1])
+
+    @cached_property
+    def target_outputs(self) -> Reals:
+        """The right output of each input, shape (facts, dim_out)."""
+        chosen = self.outputs[self._targets]
+        chosen.flags.writeable = False
+        return chosen
+
+    @property
+    def setting(self) -> Setting:
+        """What theory is to be asked about this problem."""
+        candidates = None if self.paired else self.candidates
+        return Setting(self.dim_in, self.dim_out, candidates)
+
+    @property
+    def _targets(self) -> Integers:
+        assert self.targets is not None  # set on construction
+        return self.targets
+
+    def prefix(self, facts: int) -> OriginalProblem:
+        """Return the problem of the first facts (with only their outputs, if input i owns output i)."""
+        facts = arguments.whole("facts", facts, remedy="pass how many facts to keep")
+        if facts > self.facts:
+            raise arguments.refuse("facts", facts, f"at most {self.facts}", "there are no more")
+        if self.paired:
+            return OriginalProblem(self.inputs[:facts], self.outputs[: max(facts, 2)])
+        return OriginalProblem(self.inputs[:facts], self.outputs, self._targets[:facts])
+
+    def fingerprint(self) -> str:
+        """Return a digest of everything that defines the problem."""
+        digest = hashlib.sha256(b"original")
+        for array in (self.inputs, self.outputs, self._targets):
+            digest.update(repr(array.shape).encode())
+            digest.update(array.tobytes())
+        return digest.hexdigest()
+
+    def competitors(self, fact: int) -> tuple[Integers, Reals]:
+        """Return the numbers and the vectors of a fact's rivals."""
+        numbers = np.delete(np.arange(self.candidates), self._targets[fact])
+        return numbers, self.outputs[numbers]
+
+    def impossible_pair(self) -> tuple[int, int] | None:
+        """Return a fact and a rival that no weights can tell apart, if there are any.
+
+        A zero input gives every output the same score, and equal outputs score the same.
+        """
+        silent = np.flatnonzero(~self.inputs.any(axis=1))
+        if silent.size:
+            fact = int(silent[0])
+            return fact, int(self.competitors(fact)[0][0])
+        _, kinds, numbers = np.unique(self.outputs, axis=0, return_inverse=True, return_counts=True)
+        kinds = kinds.ravel()
+        doubled = np.flatnonzero(numbers[kinds[self._targets]] > 1)
+        if not doubled.size:
+            return None
+        fact = int(doubled[0])
+        own = self._targets[fact]
+        twins = np.flatnonzero(kinds == kinds[own])
+        return fact, int(twins[twins != own][0])
+
+    def scan(self, images: Reals, threshold: float) -> Scan:
+        """Pass over all rivals; collect those within ``threshold`` of their target's score.
+
+        ``images`` holds W x for every input, shape (facts, dim_out).
+        """
+        rows = max(1, _BLOCK_BYTES // (8 * self.candidates))
+        counts, rivals, recalled, smallest = [], [], 0, np.inf
+        for start in range(0, self.facts, rows):
+            part = slice(start, min(start + rows, self.facts))
+            scores = images[part] @ self.outputs.T
+            own = np.arange(len(scores)), self._targets[part]
+            target = scores[own]
+            scores[own] = -np.inf
+            gaps = target - scores.max(axis=1)
+            recalled += int(np.count_nonzero(gaps > 0))
+            smallest = min(smallest, float(gaps.min()))
+            fact, rival = np.nonzero(scores > (target - threshold)[:, None])
+            counts.append(np.bincount(fact, minlength=len(scores)))
+            rivals.append(rival)
+        found = np.concatenate(rivals).astype(np.int64)
+        return Scan(Pairs(pointers(counts), found, found, self.outputs), recalled, smallest)

@@ -1,0 +1,1 @@
+"""Ways of finding the weights: one file each, all returning the same ``Solution``."""

@@ -1,0 +1,61 @@
+"""What every solver returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+
+
+class Status(StrEnum):
+    """How a solver ended; the value says what it means for the facts."""
+
+    STORED = "stored"
+    """Every target beats every rival, as far as the solver's own arithmetic tells."""
+
+    INFEASIBLE = "infeasible"
+    """Multipliers were found that leave no room for a margin above the tolerance."""
+
+    STOPPED = "stopped"
+    """The step limit was reached, or the work interrupted; the weights are the best so far."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One step of a solver: what a person watching wants to know."""
+
+    step: int
+    objective: float
+    violations: int
+    margin_upper: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Multipliers:
+    """Non-negative weights on constraints (fact, rival): the proof that facts do not fit."""
+
+    facts: Integers
+    rivals: Integers
+    values: Reals
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """Weights and how they were found.
+
+    ``recalled`` counts the facts whose target beats every rival, ``smallest_gap`` is the smallest lead
+    of a target over a rival, ``history`` the steps taken.
+    """
+
+    weights: Reals
+    status: Status
+    recalled: int
+    smallest_gap: float
+    steps: int
+    seconds: float
+    history: tuple[Progress, ...] = ()
+    multipliers: Multipliers | None = None

@@ -1,0 +1,200 @@
+"""The decoupled problem: the same vectors whether kept or drawn anew, and little memory."""
+
+from __future__ import annotations
+
+import tracemalloc
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simonides.failures import BadArgumentError
+from simonides.problems.decoupled import DecoupledProblem
+
+
+def drawn_anew(problem):
+    return replace(problem, in_memory_bytes=0)
+
+
+def weights_for(problem, seed=0):
+    return np.random.default_rng(seed).standard_normal((problem.dim_out, problem.dim_in))
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"facts": 0}, "facts = 0"),
+        ({"facts": 1.5}, "facts = 1.5"),
+        ({"facts": np.nan}, "facts = nan"),
+        ({"dim_in": 0}, "dim_in = 0"),
+        ({"dim_out": "3"}, "dim_out = '3'"),
+        ({"candidates": 1}, "candidates = 1"),
+        ({"seed": -1}, "seed = -1"),
+        ({"seed": None}, "seed = None"),
+    ],
+)
+def test_what_is_wrong_is_named(changes, word):
+    with pytest.raises(BadArgumentError) as caught:
+        DecoupledProblem.gaussian(**{"facts": 5, "dim_in": 3, "seed": 0} | changes)
+    assert word in str(caught.value)
+
+
+def test_a_negative_budget_is_refused():
+    with pytest.raises(BadArgumentError, match="in_memory_bytes = -1"):
+        DecoupledProblem(2, 2, 2, 2, 0, in_memory_bytes=-1)
+
+
+def test_one_fact_alone_still_has_a_rival():
+    assert DecoupledProblem.gaussian(1, 3, seed=0).candidates == 2
+    with pytest.raises(BadArgumentError, match="candidates = 1"):
+        DecoupledProblem.gaussian(1, 3, candidates=1, seed=0)
+
+
+def test_defaults_are_square():
+    problem = DecoupledProblem.gaussian(7, 3, seed=0)
+    assert (problem.dim_out, problem.candidates) == (3, 7)
+    setting = problem.setting
+    assert (setting.dim_in, setting.dim_out, setting.candidates) == (3, 3, None)
+    fixed = DecoupledProblem.gaussian(7, 3, candidates=7, seed=0).setting
+    assert fixed.candidates == 7
+    assert setting.outputs == "decoupled"
+
+
+@pytest.mark.parametrize("threshold", [-0.5, 0.0, 1.0, 50.0])
+@pytest.mark.parametrize(("facts", "candidates"), [(9, 9), (20, 3), (4, 40), (1, 2)])
+def test_kept_or_drawn_anew_and_against_dense_arithmetic(facts, candidates, threshold):
+    problem = DecoupledProblem.gaussian(facts, 4, 3, candidates=candidates, seed=6)
+    images = problem.inputs @ weights_for(problem).T
+    kept, anew = problem.scan(images, threshold), drawn_anew(problem).scan(images, threshold)
+    for name in ("pointer", "rivals", "index", "table"):
+        np.testing.assert_array_equal(getattr(kept.pairs, name), getattr(anew.pairs, name))
+    assert (kept.recalled, kept.smallest_gap) == (anew.recalled, anew.smallest_gap)
+
+    gaps = np.array(
+        [
+            [(problem.target_outputs[i] - rival) @ images[i] for rival in problem.rivals(i)]
+            for i in range(facts)
+        ]
+    )
+    expected = {(int(i), int(j) + 1) for i, j in np.argwhere(gaps < threshold)}
+    found = list(zip(kept.pairs.facts.tolist(), kept.pairs.rivals.tolist(), strict=True))
+    assert len(found) == len(expected)
+    assert set(found) == expected
+    assert kept.recalled == np.count_nonzero((gaps > 0).all(axis=1))
+    assert kept.smallest_gap == pytest.approx(gaps.min(), rel=1e-12)
+    for (fact, rival), vector in zip(found, kept.pairs.table[kept.pairs.index], strict=True):
+        np.testing.assert_array_equal(vector, problem.rivals(fact)[rival - 1])
+
+
+def test_vectors_do_not_depend_on_the_budget():
+    problem = DecoupledProblem.gaussian(6, 3, 5, seed=2)
+    anew = drawn_anew(problem)
+    assert problem.fingerprint() == anew.fingerprint()
+    np.testing.assert_array_equal(problem.inputs, anew.inputs)
+    np.testing.assert_array_equal(problem.target_outputs, anew.target_outputs)
+    for row in range(6):
+        np.testing.assert_array_equal(problem.rivals(row), anew.rivals(row))
+        numbers, vectors = anew.competitors(row)
+        np.testing.assert_array_equal(numbers, np.arange(1, 6))
+        np.testing.assert_array_equal(vectors, anew.rivals(row))
+
+
+@pytest.mark.parametrize("budget", [0, 2**29])
+def test_fewer_facts_and_candidates_are_a_prefix(budget):
+    whole = DecoupledProblem(9, 4, 3, 9, 5, all_compete=True, in_memory_bytes=budget)
+    for facts in (9, 5, 2):
+        part = whole.prefix(facts)
+        assert (part.facts, part.candidates, part.in_memory_bytes) == (facts, facts, budget)
+        np.testing.assert_array_equal(part.inputs, whole.inputs[:facts])
+        np.testing.assert_array_equal(part.target_outputs, whole.target_outputs[:facts])
+        for row in range(facts):
+            np.testing.assert_array_equal(part.rivals(row), whole.rivals(row)[: facts - 1])
+    assert whole.prefix(6).prefix(3).fingerprint() == whole.prefix(3).fingerprint()
+    assert whole.prefix(1).candidates == 2
+
+
+def test_a_prefix_keeps_a_number_of_candidates_of_its_own():
+    part = DecoupledProblem.gaussian(9, 4, candidates=20, seed=0).prefix(4)
+    assert (part.facts, part.candidates) == (4, 20)
+
+
+def test_prefixes_with_fixed_candidates_are_nested():
+    problem = DecoupledProblem.gaussian(20, 3, candidates=10, seed=0)
+    assert problem.prefix(10).prefix(5).candidates == problem.prefix(5).candidates
+
+
+@pytest.mark.parametrize("facts", [0, 10, 2.5])
+def test_impossible_prefixes_are_refused(facts):
+    with pytest.raises(BadArgumentError, match=f"facts = {facts}"):
+        DecoupledProblem.gaussian(9, 4, seed=1).prefix(facts)
+
+
+def test_the_fingerprint_moves_with_everything_that_defines_the_problem():
+    problem = DecoupledProblem(5, 4, 3, 6, 0)
+    assert problem.fingerprint() == DecoupledProblem(5, 4, 3, 6, 0).fingerprint()
+    others = [
+        replace(problem, **{name: getattr(problem, name) + 1})
+        for name in ("facts", "dim_in", "dim_out", "candidates", "seed")
+    ]
+    assert len({problem.fingerprint(), *(other.fingerprint() for other in others)}) == 6
+
+
+def test_a_known_problem_never_moves():
+    # Certificates on disk refer to it, and hold no vectors of their own.
+    problem = DecoupledProblem(2, 2, 2, 3, 7)
+    assert problem.fingerprint() == (
+        "345ba9b77627cd8c9caf1b617f78c365a64bccb499174177b182c2622046f1e8"
+    )
+    np.testing.assert_allclose(
+        problem.inputs[1], [0.952017167076829, -0.3955736569163015], rtol=1e-12
+    )
+    np.testing.assert_allclose(
+        problem.rivals(1)[1], [1.2763024181862732, -0.2045407565732553], rtol=1e-12
+    )
+
+
+def test_seeds_and_rows_are_independent():
+    problem = DecoupledProblem.gaussian(40, 30, 30, candidates=5, seed=1)
+    other = DecoupledProblem.gaussian(40, 30, 30, candidates=5, seed=2)
+    blocks = [problem.inputs, problem.target_outputs, other.inputs, other.target_outputs]
+    blocks += [
+        np.array([p.rivals(row)[k] for row in range(40)]) for p in (problem, other) for k in (0, 3)
+    ]
+    blocks += [np.roll(problem.inputs, 1, axis=0), np.roll(problem.target_outputs, 1, axis=0)]
+    correlations = np.corrcoef([block.ravel() for block in blocks])
+    off = correlations[np.triu_indices(len(blocks), 1)]
+    assert np.abs(off).max() < 5 / np.sqrt(40 * 30)
+
+
+def test_gaussian_moments():
+    problem = DecoupledProblem.gaussian(60, 40, 40, seed=3)
+    rivals = np.array([problem.rivals(row) for row in range(60)])
+    for array in (problem.inputs, problem.target_outputs, rivals):
+        count = array.size
+        assert abs(array.mean()) < 5 / np.sqrt(count)
+        assert abs(array.var() - 1) < 5 * np.sqrt(2 / count)
+        assert abs((array**4).mean() - 3) < 5 * np.sqrt(96 / count)
+
+
+def test_a_large_instance_never_holds_all_its_outputs():
+    facts, candidates, dim = 150, 1500, 40
+    problem = DecoupledProblem(facts, dim, dim, candidates, 0, in_memory_bytes=2**20)
+    images = problem.inputs @ weights_for(problem).T
+    problem.scan(images[:], -1e9)  # imports and caches
+    tracemalloc.start()
+    scan = problem.scan(images, -1e9)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert len(scan.pairs) == 0
+    assert peak < 8 * facts * candidates * dim / 20  # a few rows of a hundred and fifty
+
+
+def test_inputs_cannot_change():
+    assert not DecoupledProblem.gaussian(4, 3, seed=0).inputs.flags.writeable
+
+
+@pytest.mark.parametrize("name", ["target_outputs", "rivals"])
+def test_outputs_cannot_change(name):
+    problem = DecoupledProblem.gaussian(4, 3, seed=0)
+    array = problem.rivals(0) if name == "rivals" else problem.target_outputs
+    assert not array.flags.writeable
