@@ -4,13 +4,14 @@ import json
 import sys
 from pathlib import Path
 
-from benchmarks import crosstalk, directions, margins, price
+from benchmarks import crosstalk, directions, margins, outputs, price
 
 BENCHMARKS = {
     "price": price.run,
     "directions": directions.run,
     "crosstalk": crosstalk.run,
     "margins": margins.run,
+    "outputs": outputs.run,
 }
 
 

@@ -1,0 +1,46 @@
+"""Measured capacity against theory: shared outputs, few and many, and outputs of one's own."""
+
+import math
+
+import numpy as np
+
+from simonides import DecoupledProblem, OriginalProblem, capacity, decide
+
+_INSTANCES = 10
+
+
+def run() -> list[dict[str, object]]:
+    """Return one row per kind of problem; ``candidates`` is None where all facts compete."""
+    settings = [(OriginalProblem, 15, k) for k in (3, 15, 60)]
+    settings += [(OriginalProblem, 15, None), (DecoupledProblem, 15, None)]
+    rows = []
+    for kind, dim, candidates in settings:
+        outputs = "shared" if kind is OriginalProblem else "decoupled"
+        theory = capacity(dim, candidates=candidates, outputs=outputs).facts
+        found = [_threshold(kind, dim, candidates, theory, seed) for seed in range(_INSTANCES)]
+        mean, error = np.mean(found), np.std(found, ddof=1) / math.sqrt(_INSTANCES)
+        rows.append(
+            {
+                "outputs": outputs,
+                "dimension": dim,
+                "candidates": candidates,
+                "theory": theory,
+                "measured": float(mean),
+                "stderr": float(error),
+                "over_theory": float(mean / theory - 1),
+            }
+        )
+    return rows
+
+
+def _threshold(kind: type, dim: int, candidates: int | None, theory: float, seed: int) -> int:
+    """Return the largest storable prefix of one instance, by bisection."""
+    low, high = 1, math.ceil(1.6 * theory)
+    whole = kind.gaussian(high, dim, candidates=candidates, seed=seed)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if str(decide(whole.prefix(middle)).verdict) == "storable":
+            low = middle
+        else:
+            high = middle
+    return low
