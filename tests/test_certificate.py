@@ -514,7 +514,6 @@ def test_flipped_bits_never_crash_and_never_prove_anything_new(tmp_path):
     problem, found = storable()
     path = found.save(tmp_path / "proof.npz")
     content = path.read_bytes()
-    surprises = set()
     for place in range(0, len(content), 3):
         damaged = bytearray(content)
         damaged[place] ^= 0xFF
@@ -523,12 +522,8 @@ def test_flipped_bits_never_crash_and_never_prove_anything_new(tmp_path):
             back = Certificate.load(path)
         except ValueError:
             continue
-        except Exception as error:  # noqa: BLE001
-            surprises.add(type(error).__name__)
-            continue
         if verify(back, problem).valid:
             np.testing.assert_array_equal(back.weights, found.weights)
-    assert not surprises
 
 
 def damaged_deflate(path):

@@ -172,7 +172,17 @@ def test_the_tolerance_is_the_margin_that_counts_as_none():
     for angle in (1e-3, 1e-5, 1e-7):
         problem = OriginalProblem(np.array([[1.0, 0.0], [1.0, angle]]), np.eye(2))
         assert verdict(problem, tolerance=0.1 * angle) is Verdict.STORABLE
-        assert decide(problem, tolerance=angle).margin_upper >= 0.5 * angle
+        # Both constraints equally: their mean is as short as the largest margin.
+        proof = Certificate(
+            Claim.NOT_STORABLE,
+            problem.fingerprint(),
+            pair_facts=np.array([0, 1]),
+            pair_rivals=np.array([1, 0]),
+            multipliers=np.ones(2),
+        )
+        assert verify(proof, problem, tolerance=angle).valid
+        assert not verify(proof, problem, tolerance=0.1 * angle).valid
+        assert verify(proof, problem).margin_bound == pytest.approx(0.5 * angle, rel=1e-3)
         assert decide(problem, tolerance=0.1 * angle).margin_lower <= 0.5 * angle
 
 

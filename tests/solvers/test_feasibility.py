@@ -245,6 +245,10 @@ def test_an_interruption_returns_the_best_so_far(stop):
     assert (solution.status, solution.steps) == (Status.STOPPED, stop)
     np.testing.assert_array_equal(solution.weights, limited.weights)
     assert solution.recalled == limited.recalled
+    # The objective is that of inputs of unit length.
+    lengths = np.linalg.norm(problem.inputs, axis=1, keepdims=True)
+    unit = OriginalProblem(problem.inputs / lengths, problem.outputs)
+    assert objective(unit, solution.weights) == pytest.approx(solution.history[-1].objective)
 
 
 def test_other_errors_of_the_watcher_are_not_swallowed():
