@@ -6,8 +6,8 @@ CAPTIONS = {
     "price": (
         "Each stored fact uses up parameters. How many is the mean squared distance of a Gaussian "
         "score vector from the set in which the target wins: its statistical dimension. It grows "
-        "like 2 log K with the number of candidates, but lies far below that leading order at every "
-        "size people use, which is why small memories beat the asymptotic formula."
+        "like 2 log K with the number of candidates, but lies well below that leading order at every "
+        "size people use, which is why memories hold more than the asymptotic formula says."
     ),
     "load": (
         "The best memory's load tends to 1/2 only as fast as 1/log p: at every practical dimension it "
@@ -21,7 +21,8 @@ CAPTIONS = {
     ),
     "margin": (
         "Below capacity the best memory can keep every target above its rivals by a margin, here in "
-        "units of the off-target scores' standard deviation. It vanishes at capacity."
+        "units of a fresh output's score. It vanishes at capacity. The curve is that of independent "
+        "features; matrices of small dimension keep a quarter to a third less."
     ),
     "tail": (
         "If the target need only exceed the mean of its strongest rivals, the price no longer grows "
@@ -42,8 +43,9 @@ CAPTIONS = {
         "q = 2α, Φ = ½ log(1 − 2α) of the limit."
     ),
     "hebbian": (
-        "The same rule, two criteria. The fraction of facts recalled falls from one near a load of "
-        "1/2, slowly; the chance that all are recalled drops at 1/8, sharply. Crosstalk with the "
+        "The same rule, two criteria. In the limit the fraction of facts recalled falls below one at a "
+        "load of 1/2 and the chance that all are recalled drops at 1/8; at finite size the first "
+        "happens much earlier, and slowly. Crosstalk with the "
         "rivals' own facts, which the leading order leaves out, is included."
     ),
     "trained": (

@@ -48,8 +48,8 @@ PAGE = (
 <body>
 <h1>How many facts fit in a matrix?</h1>
 <p>A matrix stores the fact “x goes with y” when y scores highest, among all outputs, for the image
-of x. This page shows what theory says about it: exactly at finite size, in the limit of large
-dimension, and for the Hebbian rule.</p>
+of x. This page shows what theory says about it: at finite size, in the limit of large dimension,
+and for the Hebbian rule.</p>
 <div class="wide">{headline}</div>
 <nav>{contents}</nav>
 {sections}

@@ -44,7 +44,8 @@ def caveats(answer: Capacity) -> tuple[str, ...]:
         notes.append(MARGIN_NOTE)
     if setting.outputs == "shared" and setting.candidates is None:
         notes.append(
-            "The formula is that of the decoupled problem; shared outputs follow it as dimensions grow."
+            "The formula is that of the decoupled problem, which shared outputs are conjectured to follow "
+            "as dimensions grow."
         )
     notes.append(
         "Embeddings are taken as generic (Gaussian, or whitened to be so) and targets as arbitrary."
