@@ -98,7 +98,7 @@ def _solve(
             upper = size / max(float(point.residuals @ point.spans), np.finfo(float).tiny)
             seconds = time.perf_counter() - began
             lost = problem.facts - point.scan.recalled
-            history.append(Progress(step, point.objective, lost, upper, seconds))
+            history.append(Progress(step, point.objective, lost, seconds, margin_upper=upper))
             if watch is not None:
                 watch(history[-1])
             if lost == 0:

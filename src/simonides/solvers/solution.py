@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
@@ -19,19 +20,27 @@ class Status(StrEnum):
     INFEASIBLE = "infeasible"
     """Multipliers were found that leave no room for a margin above the tolerance."""
 
+    CONVERGED = "converged"
+    """The solver's own objective is at a minimum, and not every fact is recalled there."""
+
     STOPPED = "stopped"
     """The step limit was reached, or the work interrupted; the weights are the best so far."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """One step of a solver: what a person watching wants to know."""
+    """One step of a solver: what a person watching wants to know.
+
+    ``violations`` counts the facts not recalled; the margins bracket the largest normalised margin, as
+    far as the solver knows it.
+    """
 
     step: int
     objective: float
     violations: int
-    margin_upper: float
     seconds: float
+    margin_lower: float = -math.inf
+    margin_upper: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -48,7 +57,8 @@ class Solution:
     """Weights and how they were found.
 
     ``recalled`` counts the facts whose target beats every rival, ``smallest_gap`` is the smallest lead
-    of a target over a rival, ``history`` the steps taken.
+    of a target over a rival, ``history`` the steps taken. A rank-bounded solver also leaves its
+    ``factors``, whose product is ``weights``; one that trains leaves its final ``loss``.
     """
 
     weights: Reals
@@ -59,3 +69,5 @@ class Solution:
     seconds: float
     history: tuple[Progress, ...] = ()
     multipliers: Multipliers | None = None
+    factors: tuple[Reals, Reals] | None = None
+    loss: float | None = None

@@ -1,0 +1,61 @@
+"""Threads, one pool at a time.
+
+Row blocks are handed to a few threads of our own while the matrix library keeps to one: two pools at
+once fight for the cores and lose an order of magnitude. How a problem is cut into blocks depends on
+its size alone, so results do not depend on how many threads there are.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeVar
+
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+
+    Item = TypeVar("Item")
+    Answer = TypeVar("Answer")
+    Each = Callable[[Callable[[Item], Answer], Iterable[Item]], Iterable[Answer]]
+    """How work is done on each of several items: the builtin ``map``, or a crew's."""
+
+_MOST_BLOCKS = 16
+_LEAST_ROWS = 256
+
+
+def available_threads() -> int:
+    """Return how many threads the matrix library may use now: limits set on it are ours too."""
+    pools = [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+    return max(pools, default=1)
+
+
+@contextmanager
+def crew(threads: int | None = None) -> Iterator[Each]:
+    """Yield a ``map`` over that many threads, holding the matrix library to one meanwhile.
+
+    >>> with crew(2) as each:
+    ...     list(each(abs, [-1, -2]))
+    [1, 2]
+    """
+    if threads is None:
+        threads = available_threads()
+    threads = arguments.whole("threads", threads, remedy="pass the number of threads to use")
+    with threadpool_limits(1, user_api="blas"):
+        if threads == 1:
+            yield map
+            return
+        with ThreadPoolExecutor(threads) as pool:
+            yield pool.map
+
+
+def blocks(rows: int) -> Sequence[slice]:
+    """Cut rows into a power of two of nearly equal blocks, few enough that each is worth a call."""
+    count = 1
+    while count < _MOST_BLOCKS and rows >= 2 * count * _LEAST_ROWS:
+        count *= 2
+    edges = [rows * part // count for part in range(count + 1)]
+    return [slice(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
