@@ -160,10 +160,10 @@ def test_tampered_multipliers_are_rejected(kind):
     rejected(replace(found, pair_facts=changed(facts, problem.facts)), problem, "does not exist")
     rejected(replace(found, pair_facts=changed(facts, -1)), problem, "does not exist")
     beyond = problem.candidates
-    rejected(replace(found, pair_rivals=changed(rivals, beyond)), problem, "has no such rival")
-    rejected(replace(found, pair_rivals=changed(rivals, -1)), problem, "has no such rival")
+    rejected(replace(found, pair_rivals=changed(rivals, beyond)), problem, "does not exist")
+    rejected(replace(found, pair_rivals=changed(rivals, -1)), problem, "does not exist")
     own = facts[top] if kind == "original" else 0
-    rejected(replace(found, pair_rivals=changed(rivals, own)), problem, "has no such rival")
+    rejected(replace(found, pair_rivals=changed(rivals, own)), problem, "does not exist")
     other = next(j for j in range(1, beyond) if j not in (rivals[top], own))
     rejected(replace(found, pair_rivals=changed(rivals, other)), problem, "tolerance")
     for name in ("multipliers", "pair_facts", "pair_rivals"):

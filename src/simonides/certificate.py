@@ -3,8 +3,10 @@ r"""Proofs that facts can or cannot be stored, and their independent verifier.
 The verifier recomputes everything from the problem's own vectors, in double precision with a bound on
 its rounding error, and shares no code with the solvers.
 
-**Storable**: weights :math:`W`. With :math:`u = 2^{-53}` and :math:`\gamma_n = nu/(1 - nu)`, a computed
-score :math:`y^T(Wx)` is off by at most :math:`\gamma_{d_{in} + d_{out}} |y|^T |W| |x|`. If every target
+**Storable**: weights :math:`W`, or factors with :math:`W = U V^T`, which prove the rank too. With
+:math:`u = 2^{-53}` and :math:`\gamma_n = nu/(1 - nu)`, a computed score :math:`y^T(Wx)` is off by at most
+:math:`\gamma_n |y|^T |W| |x|` where :math:`n` counts the operations along a path; absolute values are
+taken entry by entry, and the last product is bounded by the lengths of its factors. If every target
 leads every rival by more than the two errors together, every fact is recalled in exact arithmetic.
 
 **Not storable**: multipliers :math:`\lambda_{ij} \ge 0`. For any weights of unit norm, the smallest
@@ -23,13 +25,15 @@ import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 from simonides import arguments
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simonides.arrays import Integers, Reals
 
 _UNIT = 2.0**-53
@@ -37,6 +41,10 @@ _UNDERFLOW = 2.0**-1000
 """More than any product can lose by underflow, were all its factors below 1e70."""
 
 _FORMAT = 1
+_ARRAYS = ("weights", "left", "right", "pair_facts", "pair_rivals", "multipliers")
+
+_CHUNK = 2**14
+"""So many pairs are looked at together."""
 
 _UNREADABLE = (
     AttributeError,  # a lone array instead of an archive
@@ -87,8 +95,13 @@ class Instance(Protocol):
         """Return the digest of the problem."""
         ...
 
-    def competitors(self, fact: int) -> tuple[Integers, Reals]:
-        """Return the numbers and the vectors of a fact's rivals."""
+    @property
+    def targets(self) -> Any:
+        """Number of each fact's right output among its candidates."""
+        ...
+
+    def contests(self) -> Iterator[tuple[slice, Reals]]:
+        """Yield facts that share their candidates' vectors, with those vectors, in their numbering."""
         ...
 
 
@@ -96,12 +109,15 @@ class Instance(Protocol):
 class Certificate:
     """A claim about one problem and the arrays that prove it.
 
-    ``weights`` for a storable problem; ``pair_facts``, ``pair_rivals`` and ``multipliers`` otherwise.
+    ``weights`` for a storable problem, or the factors ``left`` and ``right`` whose product they are;
+    ``pair_facts``, ``pair_rivals`` and ``multipliers`` otherwise.
     """
 
     claim: Claim
     fingerprint: str
     weights: Reals | None = None
+    left: Reals | None = None
+    right: Reals | None = None
     pair_facts: Integers | None = None
     pair_rivals: Integers | None = None
     multipliers: Reals | None = None
@@ -109,11 +125,7 @@ class Certificate:
     def save(self, path: str | Path) -> Path:
         """Write the certificate as ``.npz``."""
         path = Path(path)
-        arrays = {
-            name: value
-            for name in ("weights", "pair_facts", "pair_rivals", "multipliers")
-            if (value := getattr(self, name)) is not None
-        }
+        arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
         with path.open("wb") as file:
             np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
@@ -135,8 +147,7 @@ class Certificate:
             ) from None
         if version != _FORMAT:
             raise arguments.refuse("format", version, f"{_FORMAT}", "write it again")
-        known = {"weights", "pair_facts", "pair_rivals", "multipliers"}
-        return cls(claim, fingerprint, **{name: fields[name] for name in known & set(fields)})
+        return cls(claim, fingerprint, **{name: fields[name] for name in _ARRAYS if name in fields})
 
 
 @dataclass(frozen=True)
@@ -169,40 +180,114 @@ def verify(certificate: Certificate, problem: Instance, *, tolerance: float = 1e
 
 
 def _verify_weights(certificate: Certificate, problem: Instance) -> Verification:
-    weights = certificate.weights
+    def refused(reason: str, bound: float = np.nan) -> Verification:
+        return Verification(False, certificate.claim, bound, reason)
+
+    layers = _layers(certificate)
     shape = (problem.target_outputs.shape[1], problem.inputs.shape[1])
-    if weights is None or weights.shape != shape or weights.dtype != np.float64:
-        return Verification(False, certificate.claim, np.nan, f"weights are not float64 {shape}")
-    if not np.isfinite(weights).all():
-        return Verification(False, certificate.claim, np.nan, "weights are not finite")
-    largest = np.abs(weights).max()
-    if largest == 0:
-        return Verification(False, certificate.claim, 0.0, "weights are zero")
-    weights = np.ldexp(
-        weights, -int(np.frexp(largest)[1])
-    )  # exact, and far from over- and underflow
-    rounding = _gamma(sum(shape) + 4)
-    norm = float(np.linalg.norm(weights)) * (1 + _gamma(weights.size + 4))
-    bound = np.inf
-    for fact in range(problem.facts):
-        x, target = problem.inputs[fact], problem.target_outputs[fact]
-        _, rivals = problem.competitors(fact)
-        image, magnitude = weights @ x, np.abs(weights) @ np.abs(x)
-        gaps = target @ image - rivals @ image
-        errors = rounding * (np.abs(target) @ magnitude + np.abs(rivals) @ magnitude)
-        sizes = 1 + np.abs(target).sum() + np.abs(rivals).sum(axis=1) + np.abs(x).sum()
-        sure = gaps - 2 * errors - sum(shape) * _UNDERFLOW * sizes
-        if not sure.min() > 0:
-            reason = f"fact {fact} is not recalled beyond rounding error"
-            return Verification(False, certificate.claim, float(sure.min()), reason)
-        spans = np.linalg.norm(target - rivals, axis=1) * np.linalg.norm(x) * (1 + rounding)
-        bound = min(bound, float((sure / np.maximum(spans, np.finfo(float).tiny)).min()))
-    return Verification(True, certificate.claim, bound / norm)
+    if not layers or (layers[0].shape[0], layers[-1].shape[1]) != shape:
+        return refused(f"weights are not float64 {shape}")
+    if not all(np.isfinite(layer).all() for layer in layers):
+        return refused("weights are not finite")
+    if not all(layer.any() for layer in layers):
+        return refused("weights are zero", 0.0)
+    # Exact, and far from over- and underflow.
+    layers = [np.ldexp(layer, -int(np.frexp(np.abs(layer).max())[1])) for layer in layers]
+    paths = sum(layer.shape[1] for layer in layers) + shape[0] + 8
+    rounding = _gamma(paths)
+    norm = _upper_norm(layers)
+    least = np.inf
+    for facts, outputs in problem.contests():
+        inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
+        images, magnitudes = inputs, np.abs(inputs)
+        for layer in reversed(layers):
+            images, magnitudes = images @ layer.T, magnitudes @ np.abs(layer).T
+        # Absolute errors: relative ones of scores, and what underflow may lose anywhere.
+        blurs = 2 * rounding * np.linalg.norm(magnitudes, axis=1) + paths * _UNDERFLOW
+        target_lengths = np.linalg.norm(targets, axis=1) + _UNDERFLOW
+        lengths = np.linalg.norm(outputs, axis=1) + _UNDERFLOW
+        gaps = np.einsum("ij,ij->i", images, targets)[:, None] - images @ outputs.T
+        reaches = target_lengths[:, None] + lengths
+        gaps -= blurs[:, None] * reaches
+        gaps -= paths * _UNDERFLOW * (1 + np.abs(inputs).sum(axis=1))[:, None]
+        own = np.arange(len(gaps)), problem.targets[facts]
+        gaps[own] = np.inf
+        worst = int(gaps.min(axis=1).argmin())
+        if not gaps[worst].min() > 0:
+            reason = f"fact {facts.start + worst} is not recalled beyond rounding error"
+            return refused(reason, float(gaps[worst].min()))
+        sizes = np.linalg.norm(inputs, axis=1)[:, None]
+        least = min(least, _least_ratio(gaps, reaches * sizes, targets, outputs, sizes))
+    return Verification(True, certificate.claim, least / norm / (1 + rounding))
+
+
+def _layers(certificate: Certificate) -> list[Reals]:
+    """Return the matrices whose product the weights are, or nothing if they do not fit together."""
+    if certificate.weights is not None:
+        layers = [certificate.weights]
+    elif certificate.left is not None and certificate.right is not None:
+        layers = [certificate.left, certificate.right]
+    else:
+        return []
+    if any(layer.ndim != 2 or layer.dtype != np.float64 or not layer.size for layer in layers):
+        return []
+    if len(layers) == 2:
+        if layers[0].shape[1] != layers[1].shape[1]:
+            return []
+        layers[1] = layers[1].T
+    return layers
+
+
+def _upper_norm(layers: list[Reals]) -> float:
+    """Return an upper bound of the Frobenius norm of the product of at most two layers."""
+    product = np.linalg.multi_dot(layers) if len(layers) > 1 else layers[0]
+    size = float(np.linalg.norm(product))
+    if len(layers) > 1:
+        magnitude = float(np.linalg.norm(np.abs(layers[0]) @ np.abs(layers[1])))
+        size += _gamma(layers[0].shape[1] + 4) * magnitude
+    return size * (1 + _gamma(product.size + 8)) + _UNDERFLOW
+
+
+def _least_ratio(
+    gaps: Reals, reaches: Reals, targets: Reals, outputs: Reals, sizes: Reals
+) -> float:
+    """Return the smallest gap over span, of which only gap over reach, which is less, is at hand."""
+    low = gaps / np.maximum(reaches, np.finfo(float).tiny)
+
+    def ratios(rows: Integers, columns: Integers) -> Reals:
+        spans = np.linalg.norm(targets[rows] - outputs[columns], axis=1) * sizes[rows, 0]
+        return np.asarray(gaps[rows, columns] / np.maximum(spans, np.finfo(float).tiny))
+
+    rows = np.arange(len(gaps))
+    least = float(ratios(rows, low.argmin(axis=1)).min())
+    rows, columns = np.nonzero(low < least)
+    if not rows.size:
+        return least
+    parts = np.array_split(np.arange(len(rows)), 1 + rows.size // _CHUNK)
+    return min(least, *(float(ratios(rows[part], columns[part]).min()) for part in parts))
 
 
 def _verify_multipliers(
     certificate: Certificate, problem: Instance, tolerance: float
 ) -> Verification:
+    bound, flaw = _bound_by_multipliers(certificate, problem)
+    if flaw:
+        return Verification(False, certificate.claim, np.nan, flaw)
+    reason = "" if bound < tolerance else f"the bound is not below the tolerance {tolerance:g}"
+    return Verification(bound < tolerance, certificate.claim, bound, reason)
+
+
+def margin_upper(certificate: Certificate, problem: Instance) -> float:
+    """Return the bound on the normalised margin of any weights that the multipliers prove.
+
+    It is infinite if there are none, or if they are flawed.
+    """
+    bound, flaw = _bound_by_multipliers(certificate, problem)
+    return np.inf if flaw else bound
+
+
+def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[float, str]:
+    """Return the bound on the normalised margin, and what is wrong with the multipliers if anything."""
     facts, rivals, values = (
         certificate.pair_facts,
         certificate.pair_rivals,
@@ -210,38 +295,41 @@ def _verify_multipliers(
     )
     flaw = _flaw_of_multipliers(facts, rivals, values, problem)
     if flaw:
-        return Verification(False, certificate.claim, np.nan, flaw)
+        return np.nan, flaw
     assert facts is not None
     assert rivals is not None
     assert values is not None
-    total = np.zeros((problem.target_outputs.shape[1], problem.inputs.shape[1]))
-    magnitude = np.zeros_like(total)
-    weight = 0.0
     values = np.ldexp(values, -int(np.frexp(values.max())[1]))  # the largest is between 1/2 and 1
     order = np.argsort(facts, kind="stable")
-    for fact, pairs in _groups(facts[order], order):
-        x, target = problem.inputs[fact], problem.target_outputs[fact]
-        numbers, vectors = problem.competitors(fact)
-        place = np.searchsorted(numbers, rivals[pairs])
-        if (place >= len(numbers)).any() or (numbers[place] != rivals[pairs]).any():
-            return Verification(False, certificate.claim, np.nan, f"fact {fact} has no such rival")
-        differences = target - vectors[place]
-        total += np.outer(values[pairs] @ differences, x)
-        magnitude += np.outer(values[pairs] @ (np.abs(target) + np.abs(vectors[place])), np.abs(x))
-        weight += float(values[pairs] @ np.linalg.norm(differences, axis=1)) * float(
-            np.linalg.norm(x)
-        )
-    rounding = _gamma(len(values) + problem.facts + 4)
+    facts, rivals, values = facts[order], rivals[order], values[order]
+    pulled, magnitudes = np.zeros((2, *problem.target_outputs.shape))
+    weight = 0.0
+    for rows, outputs in problem.contests():
+        first, last = np.searchsorted(facts, (rows.start, rows.stop))
+        for start in range(first, last, _CHUNK):
+            part = slice(start, min(start + _CHUNK, last))
+            own = problem.target_outputs[facts[part]]
+            vectors = outputs[rivals[part]]
+            shares = values[part, None]
+            np.add.at(pulled, facts[part], shares * (own - vectors))
+            np.add.at(magnitudes, facts[part], shares * (np.abs(own) + np.abs(vectors)))
+            spans = np.linalg.norm(own - vectors, axis=1)
+            weight += float((values[part] * spans) @ _lengths(problem.inputs[facts[part]]))
     if weight == 0:  # lengths cannot underflow: every constraint named is exactly zero
-        return Verification(True, certificate.claim, 0.0)
+        return 0.0, ""
+    total = pulled.T @ problem.inputs
+    magnitude = magnitudes.T @ np.abs(problem.inputs)
+    rounding = _gamma(len(values) + problem.facts + 8)
     numerator = (
         float(np.linalg.norm(total))
         + rounding * float(np.linalg.norm(magnitude))
         + len(values) * total.size * _UNDERFLOW
     ) * (1 + _gamma(total.size + 8))
-    bound = numerator / (weight * (1 - _gamma(len(values) + sum(total.shape) + 8)))
-    reason = "" if bound < tolerance else f"the bound is not below the tolerance {tolerance:g}"
-    return Verification(bound < tolerance, certificate.claim, bound, reason)
+    return numerator / (weight * (1 - _gamma(len(values) + sum(total.shape) + 16))), ""
+
+
+def _lengths(rows: Reals) -> Reals:
+    return np.asarray(np.linalg.norm(rows, axis=1))
 
 
 def _flaw_of_multipliers(
@@ -257,13 +345,12 @@ def _flaw_of_multipliers(
         return "multipliers are not non-negative numbers with a positive one among them"
     if facts.min() < 0 or facts.max() >= problem.facts:
         return "a multiplier names a fact that does not exist"
+    if rivals.min() < 0 or rivals.max() >= problem.candidates:
+        return "a multiplier names a rival that does not exist"
+    own = np.flatnonzero(rivals == problem.targets[facts])
+    if own.size:
+        return f"fact {facts[own[0]]} is not its own rival"
     return ""
-
-
-def _groups(sorted_facts: Integers, order: Integers) -> list[tuple[int, Integers]]:
-    starts = np.flatnonzero(np.concatenate(([True], np.diff(sorted_facts) > 0)))
-    parts = np.split(order, starts[1:])
-    return [(int(sorted_facts[start]), part) for start, part in zip(starts, parts, strict=True)]
 
 
 def _gamma(terms: int) -> float:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TypeVar
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from threadpoolctl import threadpool_info, threadpool_limits
 
@@ -18,10 +19,8 @@ from simonides import arguments
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    Item = TypeVar("Item")
-    Answer = TypeVar("Answer")
-    Each = Callable[[Callable[[Item], Answer], Iterable[Item]], Iterable[Answer]]
-    """How work is done on each of several items: the builtin ``map``, or a crew's."""
+Each: TypeAlias = "Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]]"
+"""How work is done on each of several items: the builtin ``map``, or a crew's."""
 
 _MOST_BLOCKS = 16
 _LEAST_ROWS = 256
@@ -58,4 +57,4 @@ def blocks(rows: int) -> Sequence[slice]:
     while count < _MOST_BLOCKS and rows >= 2 * count * _LEAST_ROWS:
         count *= 2
     edges = [rows * part // count for part in range(count + 1)]
-    return [slice(low, high) for low, high in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(low, high) for low, high in pairwise(edges)]

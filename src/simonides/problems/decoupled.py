@@ -5,18 +5,22 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
-from simonides.problems.scan import Pairs, Scan, pointers
+from simonides.problems.scan import Pairs, Recall, Screen, pointers, row_blocks
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
+    from collections.abc import Iterator
 
-IN_MEMORY_BYTES = 2**29
+    from simonides.arrays import Integers, Reals, Singles
+    from simonides.problems.scan import Scan
+    from simonides.threads import Each
+
+IN_MEMORY_BYTES = 2**30
 """Instances up to this size keep their outputs; larger ones draw them anew on every pass."""
 
 
@@ -108,13 +112,21 @@ class DecoupledProblem:
     def fingerprint(self) -> str:
         """Return a digest of everything that defines the problem."""
         numbers = (self.facts, self.dim_in, self.dim_out, self.candidates, self.seed)
-        return hashlib.sha256(f"decoupled philox {numbers}".encode()).hexdigest()
+        return hashlib.sha256(f"decoupled philox single {numbers}".encode()).hexdigest()
 
     def rivals(self, row: int) -> Reals:
         """Return the rivals of an input, shape (candidates - 1, dim_out)."""
-        if self._kept is not None:
-            return np.asarray(self._kept[row])
-        return self._draw(row)
+        return np.asarray(self._outputs(slice(row, row + 1))[0], dtype=np.float64)
+
+    @property
+    def targets(self) -> Integers:
+        """Number of the right output of each input among its candidates: the first."""
+        return np.zeros(self.facts, dtype=np.int64)
+
+    def contests(self) -> Iterator[tuple[slice, Reals]]:
+        """Yield each fact with its candidates' vectors, by their numbers."""
+        for fact in range(self.facts):
+            yield slice(fact, fact + 1), np.vstack((self.target_outputs[fact], self.rivals(fact)))
 
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
         """Return the numbers and the vectors of a fact's rivals; number 0 is the target."""
@@ -124,42 +136,75 @@ class DecoupledProblem:
         """Return None: Gaussian vectors are neither zero nor equal."""
         return None
 
-    def scan(self, images: Reals, threshold: float) -> Scan:
-        """Pass over all rivals; collect those within ``threshold`` of their target's score.
+    def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
+        """Pass over all rivals; collect those whose lead is at most ``threshold`` per unit of span.
 
-        ``images`` holds W x for every input, shape (facts, dim_out).
+        ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
-        counts, rivals, vectors, recalled, smallest = [], [], [], 0, np.inf
-        target = np.einsum("ij,ij->i", images, self.target_outputs)
-        for row in range(self.facts):
-            outputs = self.rivals(row)
-            scores = outputs @ images[row]
-            gap = float(target[row] - scores.max())
-            recalled += gap > 0
-            smallest = min(smallest, gap)
-            close = np.flatnonzero(scores > target[row] - threshold)
-            counts.append(len(close))
-            rivals.append(close + 1)  # candidate 0 is the target
-            vectors.append(outputs[close])
-        found = np.concatenate(rivals).astype(np.int64)
-        table = np.concatenate(vectors)
-        pairs = Pairs(pointers([np.array(counts)]), found, np.arange(len(found)), table)
-        return Scan(pairs, recalled, smallest)
+        screen = Screen.of(images, threshold, (1.0, 1.0))
+        targets = np.einsum("ij,ij->i", images, self.target_outputs)
+        target_lengths = np.linalg.norm(self.target_outputs, axis=1)
+
+        def look(rows: slice) -> tuple[Any, ...]:
+            drawn = self._outputs(rows)
+            outputs: Any = np.asarray(drawn, dtype=screen.precision)
+            lengths = np.sqrt(np.einsum("ijk,ijk->ij", outputs, outputs))
+            scores = _scores(outputs, images[rows])
+            counts, found, best = screen.close(
+                scores, targets[rows], lengths, target_lengths[rows], rows
+            )
+            facts = np.repeat(np.arange(len(counts)), counts)
+            close = drawn[facts, found].astype(np.float64)
+            return counts, found, float((targets[rows] - best).min()), close
+
+        counts, found, least, vectors = zip(*each(look, self._row_blocks), strict=True)
+        rivals = np.concatenate(found) + 1  # candidate 0 is the target
+        pairs = Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
+        return screen.finish(images, self.target_outputs, pairs, min(least), each)
+
+    def recall(self, images: Reals, each: Each = map) -> Recall:
+        """Count the facts whose target beats every rival; ``images`` holds W x for every input."""
+        targets = np.einsum("ij,ij->i", images, self.target_outputs)
+
+        def leads(rows: slice) -> Reals:
+            outputs = np.asarray(self._outputs(rows), dtype=np.float64)
+            return np.asarray(targets[rows] - _scores(outputs, images[rows]).max(axis=1))
+
+        return Recall.of(np.concatenate(list(each(leads, self._row_blocks))))
+
+    @property
+    def _row_bytes(self) -> int:
+        return 4 * (self.candidates - 1) * self.dim_out
+
+    @property
+    def _row_blocks(self) -> list[slice]:
+        return row_blocks(self.facts, 2 * self._row_bytes)
+
+    def _outputs(self, rows: slice) -> Singles:
+        """Return the rivals of some inputs, in the single precision they are drawn in."""
+        return self._draw(rows) if self._kept is None else self._kept[rows]
 
     @cached_property
-    def _kept(self) -> Reals | None:
-        if 8 * self.facts * (self.candidates - 1) * self.dim_out > self.in_memory_bytes:
+    def _kept(self) -> Singles | None:
+        if self.facts * self._row_bytes > self.in_memory_bytes:
             return None
-        kept = np.empty((self.facts, self.candidates - 1, self.dim_out))
-        for row in range(self.facts):
-            kept[row] = self._draw(row)
+        kept = self._draw(slice(0, self.facts))
         kept.flags.writeable = False
         return kept
 
-    def _draw(self, row: int) -> Reals:
+    def _draw(self, rows: slice) -> Singles:
         # Rivals are drawn in order, so that fewer candidates are a prefix of more.
-        return self._generator(row, 2).standard_normal((self.candidates - 1, self.dim_out))
+        shape = (rows.stop - rows.start, self.candidates - 1, self.dim_out)
+        drawn = np.empty(shape, dtype=np.float32)
+        for row, place in enumerate(drawn, start=rows.start):
+            self._generator(row, 2).standard_normal(dtype=np.float32, out=place)
+        return drawn
 
     def _generator(self, row: int, stream: int) -> np.random.Generator:
         key = np.array([self.seed % 2**64, row * 4 + stream], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=key))
+
+
+def _scores(outputs: Any, images: Reals) -> Any:
+    """Return each row's outputs times its image, in the outputs' precision."""
+    return np.matmul(outputs, np.asarray(images[:, :, None], dtype=outputs.dtype))[:, :, 0]

@@ -5,20 +5,21 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
 from simonides.problems import checked
-from simonides.problems.scan import Pairs, Scan, pointers
+from simonides.problems.scan import Pairs, Recall, Screen, pointers, row_blocks
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
+    from collections.abc import Iterator
 
-_BLOCK_BYTES = 2**26
-"""Scores are computed in blocks of rows of about this size, so memory stays far below p * K."""
+    from simonides.arrays import Integers, Reals, Singles
+    from simonides.problems.scan import Precision, Scan
+    from simonides.threads import Each
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +153,11 @@ class OriginalProblem:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
+    def contests(self) -> Iterator[tuple[slice, Reals]]:
+        """Yield facts that share their candidates' vectors, with those vectors, by their numbers."""
+        for rows in self._row_blocks:
+            yield rows, self.outputs
+
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
         """Return the numbers and the vectors of a fact's rivals."""
         numbers = np.delete(np.arange(self.candidates), self._targets[fact])
@@ -176,24 +182,58 @@ class OriginalProblem:
         twins = np.flatnonzero(kinds == kinds[own])
         return fact, int(twins[twins != own][0])
 
-    def scan(self, images: Reals, threshold: float) -> Scan:
-        """Pass over all rivals; collect those within ``threshold`` of their target's score.
+    def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
+        """Pass over all rivals; collect those whose lead is at most ``threshold`` per unit of span.
 
-        ``images`` holds W x for every input, shape (facts, dim_out).
+        ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
-        rows = max(1, _BLOCK_BYTES // (8 * self.candidates))
-        counts, rivals, recalled, smallest = [], [], 0, np.inf
-        for start in range(0, self.facts, rows):
-            part = slice(start, min(start + rows, self.facts))
-            scores = images[part] @ self.outputs.T
-            own = np.arange(len(scores)), self._targets[part]
-            target = scores[own]
-            scores[own] = -np.inf
-            gaps = target - scores.max(axis=1)
-            recalled += int(np.count_nonzero(gaps > 0))
-            smallest = min(smallest, float(gaps.min()))
-            fact, rival = np.nonzero(scores > (target - threshold)[:, None])
-            counts.append(np.bincount(fact, minlength=len(scores)))
-            rivals.append(rival)
-        found = np.concatenate(rivals).astype(np.int64)
-        return Scan(Pairs(pointers(counts), found, found, self.outputs), recalled, smallest)
+        screen = Screen.of(images, threshold, self._length_range)
+        lengths = np.asarray(self._lengths, dtype=screen.precision)
+
+        def look(rows: slice) -> tuple[Any, ...]:
+            own, rivals = self._scores(images, rows, screen.precision)
+            counts, found, best = screen.close(
+                rivals, own, lengths, self._lengths[self._targets[rows]], rows
+            )
+            return counts, found, float((own - best).min())
+
+        counts, found, least = zip(*each(look, self._row_blocks), strict=True)
+        rivals = np.concatenate(found)
+        pairs = Pairs(pointers(counts), rivals, rivals, self.outputs)
+        return screen.finish(images, self.target_outputs, pairs, min(least), each)
+
+    def recall(self, images: Reals, each: Each = map) -> Recall:
+        """Count the facts whose target beats every rival; ``images`` holds W x for every input."""
+
+        def leads(rows: slice) -> Reals:
+            own, rivals = self._scores(images, rows, np.float64)
+            return np.asarray(own - rivals.max(axis=1))
+
+        return Recall.of(np.concatenate(list(each(leads, self._row_blocks))))
+
+    @property
+    def _row_blocks(self) -> list[slice]:
+        return row_blocks(self.facts, 8 * self.candidates)
+
+    def _scores(self, images: Reals, rows: slice, precision: Precision) -> tuple[Reals, Any]:
+        """Return the scores of the targets, and those of all outputs with the targets' struck out."""
+        outputs: Any = self.outputs if precision is np.float64 else self._single_outputs
+        scores = np.asarray(images[rows], dtype=precision) @ outputs.T
+        place = np.arange(len(scores)), self._targets[rows]
+        own = scores[place].astype(np.float64)
+        scores[place] = np.finfo(precision).min
+        return own, scores
+
+    @cached_property
+    def _lengths(self) -> Reals:
+        return np.asarray(np.linalg.norm(self.outputs, axis=1))
+
+    @cached_property
+    def _length_range(self) -> tuple[float, float]:
+        return float(self._lengths[self._lengths > 0].min(initial=np.inf)), float(
+            self._lengths.max()
+        )
+
+    @cached_property
+    def _single_outputs(self) -> Singles:
+        return self.outputs.astype(np.float32)

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.certificate import Certificate, Claim, verify
+from simonides import arguments
+from simonides.certificate import Certificate, Claim, margin_upper, verify
+from simonides.problems.original import OriginalProblem
+from simonides.problems.whitening import Whitening
 from simonides.solvers.feasibility import feasibility
+from simonides.solvers.low_rank import low_rank
+from simonides.solvers.margin import maximum_margin
 from simonides.solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from typing import Any
 
     from simonides.arrays import Reals
-    from simonides.problems.decoupled import DecoupledProblem
-    from simonides.problems.original import OriginalProblem
+    from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
+
+_UNEVEN = 30.0
+"""Data whose directions differ in size by more than this, in all, are whitened before they are solved."""
+
+_CAUTION = 0.1
+"""Whitened problems are solved to this fraction of the tolerance: bounds change on the way back."""
 
 
 class Verdict(StrEnum):
@@ -26,6 +37,9 @@ class Verdict(StrEnum):
 
     STORABLE = "storable"
     NOT_STORABLE = "not-storable"
+    NOT_FOUND = "not-found"
+    """No weights of the given rank were found; there may be some."""
+
     UNDECIDED = "undecided"
 
 
@@ -45,48 +59,109 @@ class Decision:
 
 
 def decide(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
+    rank: int | None = None,
     *,
     start: Reals | None = None,
+    margin_gap: float | None = None,
     tolerance: float = 1e-9,
-    max_steps: int = 200,
+    max_steps: int = 400,
+    threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Decision:
     """Decide whether the facts can be stored, and prove it.
 
     A verdict is given only if the independent verifier accepts the proof; "not storable" means that no
-    weights have a normalised margin above ``tolerance``.
+    weights have a normalised margin above ``tolerance``. With ``margin_gap`` the work goes on until the
+    largest margin is known to that relative gap. With ``rank`` the weights are a product of two
+    factors; the search for them may fail, which proves nothing.
 
-    >>> from simonides.problems.original import OriginalProblem
     >>> str(decide(OriginalProblem.gaussian(20, 10, seed=0)).verdict)
     'storable'
     """
-    solution = feasibility(
-        problem, start=start, tolerance=tolerance, max_steps=max_steps, watch=watch
+    options: dict[str, Any] = {"max_steps": max_steps, "threads": threads, "watch": watch}
+    if rank is not None:
+        if margin_gap is not None or start is not None:
+            raise arguments.refuse(
+                "rank", rank, "given without margin_gap and start", "drop one of them"
+            )
+        found = _decision(problem, low_rank(problem, rank, **options), tolerance)
+        if found.verdict is Verdict.STORABLE:
+            return found
+        unbounded = decide(problem, tolerance=tolerance, **options)
+        if unbounded.verdict is Verdict.NOT_STORABLE:
+            return unbounded
+        return replace(found, verdict=Verdict.NOT_FOUND)
+    if margin_gap is not None:
+        wide = maximum_margin(problem, gap=margin_gap, start=start, tolerance=tolerance, **options)
+        return _decision(problem, wide, tolerance)
+    whitening = _whitening(problem)
+    if whitening is not None and isinstance(problem, OriginalProblem):
+        begin = None if start is None else whitening.weights_forward(start)
+        solution = feasibility(
+            whitening.applied(problem), start=begin, tolerance=_CAUTION * tolerance, **options
+        )
+        solution = _unwhitened(problem, whitening, solution)
+        found = _decision(problem, solution, tolerance)
+        if found.verdict is not Verdict.UNDECIDED:
+            return found
+        start = solution.weights
+    return _decision(
+        problem, feasibility(problem, start=start, tolerance=tolerance, **options), tolerance
     )
-    certificate = _certificate(problem, solution)
+
+
+def _whitening(problem: Problem) -> Whitening | None:
+    """Return what evens out the directions of the data, where they need it."""
+    if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
+        return None
+    whitening = Whitening.of(problem)
+    return whitening if whitening.condition > _UNEVEN else None
+
+
+def _unwhitened(problem: Problem, whitening: Whitening, solution: Solution) -> Solution:
+    weights = whitening.weights_back(solution.weights)
+    weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+    recall = problem.recall(problem.inputs @ weights.T)
+    status = solution.status
+    if status is Status.STORED and recall.recalled < problem.facts:
+        status = Status.STOPPED
+    return replace(
+        solution,
+        weights=weights,
+        status=status,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
+    )
+
+
+def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:
+    """Return what the verifier makes of a solution."""
     undecided = Decision(Verdict.UNDECIDED, -np.inf, np.inf, None, solution)
+    certificate = _certificate(problem, solution)
     if certificate is None:
         return undecided
     checked = verify(certificate, problem, tolerance=tolerance)
     if not checked.valid:
         return undecided
-    if certificate.claim is Claim.STORABLE:
-        return Decision(Verdict.STORABLE, checked.margin_bound, np.inf, certificate, solution)
-    return Decision(Verdict.NOT_STORABLE, -np.inf, checked.margin_bound, certificate, solution)
+    if certificate.claim is Claim.NOT_STORABLE:
+        return Decision(Verdict.NOT_STORABLE, -np.inf, checked.margin_bound, certificate, solution)
+    upper = margin_upper(certificate, problem)
+    return Decision(Verdict.STORABLE, checked.margin_bound, upper, certificate, solution)
 
 
-def _certificate(
-    problem: OriginalProblem | DecoupledProblem, solution: Solution
-) -> Certificate | None:
-    if solution.status is Status.STORED:
-        return Certificate(Claim.STORABLE, problem.fingerprint(), weights=solution.weights)
+def _certificate(problem: Problem, solution: Solution) -> Certificate | None:
+    stored = solution.status is Status.STORED
+    proof: dict[str, Any] = {}
+    if stored and solution.factors is not None:
+        proof["left"], proof["right"] = solution.factors
+    elif stored:
+        proof["weights"] = solution.weights
     if solution.multipliers is not None:
-        return Certificate(
-            Claim.NOT_STORABLE,
-            problem.fingerprint(),
-            pair_facts=solution.multipliers.facts,
-            pair_rivals=solution.multipliers.rivals,
-            multipliers=solution.multipliers.values,
-        )
-    return None
+        proof["pair_facts"] = solution.multipliers.facts
+        proof["pair_rivals"] = solution.multipliers.rivals
+        proof["multipliers"] = solution.multipliers.values
+    if not proof:
+        return None
+    claim = Claim.STORABLE if stored else Claim.NOT_STORABLE
+    return Certificate(claim, problem.fingerprint(), **proof)

@@ -11,25 +11,24 @@ from simonides.solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
-    from simonides.problems.decoupled import DecoupledProblem
-    from simonides.problems.original import OriginalProblem
+    from simonides.problems.problem import Problem
 
 
-def hebbian_weights(problem: OriginalProblem | DecoupledProblem) -> Reals:
+def hebbian_weights(problem: Problem) -> Reals:
     """Return the mean of target outputs times inputs (eq. D.1, up to scale)."""
     return np.asarray(problem.target_outputs.T @ problem.inputs / problem.facts)
 
 
-def hebbian(problem: OriginalProblem | DecoupledProblem) -> Solution:
+def hebbian(problem: Problem) -> Solution:
     """Store facts by the Hebbian rule."""
     began = time.perf_counter()
     weights = hebbian_weights(problem)
-    scan = problem.scan(problem.inputs @ weights.T, 0.0)
+    recall = problem.recall(problem.inputs @ weights.T)
     return Solution(
         weights=weights,
-        status=Status.STORED if scan.recalled == problem.facts else Status.STOPPED,
-        recalled=scan.recalled,
-        smallest_gap=scan.smallest_gap,
+        status=Status.STORED if recall.recalled == problem.facts else Status.STOPPED,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
         steps=1,
         seconds=time.perf_counter() - began,
     )

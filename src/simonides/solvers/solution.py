@@ -58,7 +58,8 @@ class Solution:
 
     ``recalled`` counts the facts whose target beats every rival, ``smallest_gap`` is the smallest lead
     of a target over a rival, ``history`` the steps taken. A rank-bounded solver also leaves its
-    ``factors``, whose product is ``weights``; one that trains leaves its final ``loss``.
+    ``factors``, whose product is ``weights``; one that trains leaves its final ``loss``. The margins
+    bracket the largest normalised margin of any weights, as far as the solver's own arithmetic tells.
     """
 
     weights: Reals
@@ -71,3 +72,5 @@ class Solution:
     multipliers: Multipliers | None = None
     factors: tuple[Reals, Reals] | None = None
     loss: float | None = None
+    margin_lower: float = -math.inf
+    margin_upper: float = math.inf

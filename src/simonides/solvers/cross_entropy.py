@@ -1,0 +1,379 @@
+r"""Training to the minimum of the cross-entropy, by L-BFGS in whitened coordinates.
+
+The mean cross-entropy is convex in the weights. Whitening (:mod:`simonides.problems.whitening`) changes
+neither its values nor its minimum, and makes its second derivative at zero weights the identity: the
+first step from there is Newton's. Passes in single precision do most of the way, double precision
+the rest.
+
+Below capacity the minimum is at infinity; above, the terms of the gradient cancel there. How far they
+do is what ``tolerance`` bounds, the length of their sum over the sum of their lengths,
+
+.. math:: \Big|\sum_i r_i x_i^T\Big|_F \Big/ \sum_i |r_i| |x_i|
+
+(see :mod:`simonides.solvers.softmax` for :math:`r_i`). Taken in whitened coordinates, it is the same for
+any linear recoding of inputs and outputs. Where facts can be stored with a normalised margin it stays
+above that margin, so a small loss is not taken for a minimum.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from simonides import arguments
+from simonides.problems import checked
+from simonides.problems.original import OriginalProblem
+from simonides.problems.whitening import Whitening
+from simonides.solvers.softmax import MeanCrossEntropy
+from simonides.solvers.solution import Progress, Solution, Status
+from simonides.threads import crew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.arrays import Reals
+    from simonides.problems.decoupled import DecoupledProblem
+    from simonides.solvers.softmax import Precision, Risk
+    from simonides.threads import Each
+
+_PAIRS = 30
+_PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
+_PATIENCE = 20
+_SUFFICIENT_DECREASE = 1e-4
+_SUFFICIENT_FLATTENING = 0.9
+_MOST_TRIALS = 30
+_RESOLUTION = 4.0
+"""Losses closer than this, in units of rounding, count as equal."""
+
+_SMALL_FACTOR = 1e-3
+
+
+def cross_entropy(
+    problem: OriginalProblem | DecoupledProblem,
+    *,
+    rank: int | None = None,
+    start: Reals | None = None,
+    seed: int = 0,
+    tolerance: float = 1e-7,
+    max_steps: int = 2000,
+    until_stored: bool = True,
+    threads: int | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Minimise the mean cross-entropy of all candidates.
+
+    With a ``rank`` it minimises over factors U (dim_out, rank) and V (dim_in, rank) of the weights, from
+    the best approximation of that rank to the first full step. That is not convex; other starts
+    have led to the same minimum wherever it was tried. ``start`` gives weights to start from instead of
+    zero; factors take their leading singular vectors, and small random columns drawn from ``seed``
+    where it has too few.
+
+    It ends when every fact is recalled (``STORED``, unless ``until_stored`` is False), when the gradient
+    is ``tolerance`` times the size of its terms (``CONVERGED``), or at ``max_steps``. ``watch`` is called
+    after every step. Interrupted, it returns the best so far. Results do not depend on ``threads``.
+    """
+    if rank is not None:
+        most = min(problem.dim_in, problem.dim_out)
+        rank = arguments.whole("rank", rank, remedy="pass the inner dimension of the factors")
+        if rank > most:
+            raise arguments.refuse("rank", rank, f"at most {most}", "no matrix has a higher one")
+    seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
+    tolerance = arguments.real(
+        "tolerance", tolerance, least=0, open_least=True, remedy="pass a small number such as 1e-7"
+    )
+    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    if start is not None:
+        start = checked.matrix("start", start, columns=problem.dim_in)
+        if len(start) != problem.dim_out:
+            raise arguments.refuse(
+                "start.shape", start.shape, f"with {problem.dim_out} rows", "dim_out x dim_in"
+            )
+    with crew(threads) as each:
+        job = _Job(tolerance, max_steps, until_stored, watch, each)
+        return _solve(problem, job, rank, start, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """How long to go on, and who does and watches the work."""
+
+    tolerance: float
+    max_steps: int
+    until_stored: bool
+    watch: Callable[[Progress], None] | None
+    each: Each[Any, Any]
+
+
+def _solve(
+    problem: OriginalProblem | DecoupledProblem,
+    job: _Job,
+    rank: int | None,
+    start: Reals | None,
+    rng: np.random.Generator,
+) -> Solution:
+    began = time.perf_counter()
+    whitening, task = None, problem
+    if isinstance(problem, OriginalProblem):
+        whitening = Whitening.of(problem)
+        task = whitening.applied(problem)
+        start = None if start is None else whitening.weights_forward(start)
+    form, place = _start(task, rank, start, rng, job.each)
+    history: list[Progress] = []
+    pairs: deque[_Pair] = deque(maxlen=_PAIRS)
+    final, converged = None, False
+
+    def note(point: _Point) -> None:
+        lost = problem.facts - point.risk.recalled
+        seconds = time.perf_counter() - began
+        history.append(Progress(len(history), point.risk.loss, lost, seconds))
+        if job.watch is not None:
+            job.watch(history[-1])
+
+    def ended(point: _Point) -> bool:
+        stored = job.until_stored and point.risk.recalled == problem.facts
+        return stored or point.imbalance <= job.tolerance or len(history) > job.max_steps
+
+    try:
+        for precision in _PRECISIONS:
+            objective = _Objective(MeanCrossEntropy(task, precision, job.each), form, precision)
+            point = objective.at(place)
+            if not history:
+                note(point)
+            while not (ended(point) or (precision == "float32" and _drowned(point, history))):
+                moved = _moved(objective, point, pairs)
+                if moved is None:
+                    break
+                point = moved
+                place = point.place
+                note(point)
+            final = point
+        converged = point.imbalance <= job.tolerance
+    except KeyboardInterrupt:
+        # Where a step was under way, the point before it counts.
+        final = None
+    if final is None:
+        final = _Objective(MeanCrossEntropy(task, "float64", job.each), form, "float64").at(place)
+    weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
+    scan = problem.scan(problem.inputs @ weights.T, 0.0)
+    status = Status.CONVERGED if converged else Status.STOPPED
+    return Solution(
+        weights=weights,
+        status=Status.STORED if scan.recalled == problem.facts else status,
+        recalled=scan.recalled,
+        smallest_gap=scan.smallest_gap,
+        steps=max(len(history) - 1, 0),
+        seconds=time.perf_counter() - began,
+        history=tuple(history),
+        factors=factors,
+        loss=final.risk.loss,
+    )
+
+
+def _coloured(
+    whitening: Whitening | None, weights: Reals, factors: tuple[Reals, Reals] | None
+) -> tuple[Reals, tuple[Reals, Reals] | None]:
+    """Return weights and factors for the problem as it was given."""
+    if whitening is None:
+        return weights, factors
+    if factors is None:
+        return whitening.weights_back(weights), None
+    left = whitening.of_outputs.matrix @ factors[0]
+    right = whitening.of_inputs.matrix @ factors[1]
+    return left @ right.T, (left, right)
+
+
+class _Form(Protocol):
+    """How a flat vector of parameters makes weights."""
+
+    def weights(self, place: Reals) -> Reals: ...
+
+    def factors(self, place: Reals) -> tuple[Reals, Reals] | None: ...
+
+    def slopes(self, place: Reals, gradient: Reals) -> Reals:
+        """Return the derivative by the parameters, from that by the weights."""
+
+    def size(self, place: Reals, gradient: Reals) -> float:
+        """Return the gradient's length, as far as the parameters can follow it."""
+
+
+@dataclass(frozen=True)
+class _Full:
+    """Every weight is a parameter."""
+
+    shape: tuple[int, int]
+
+    def weights(self, place: Reals) -> Reals:
+        return place.reshape(self.shape)
+
+    def factors(self, place: Reals) -> None:  # noqa: ARG002
+        return None
+
+    def slopes(self, place: Reals, gradient: Reals) -> Reals:  # noqa: ARG002
+        return gradient.ravel()
+
+    def size(self, place: Reals, gradient: Reals) -> float:  # noqa: ARG002
+        return float(np.linalg.norm(gradient))
+
+
+@dataclass(frozen=True)
+class _Factored:
+    """Parameters are the rows of U, then those of V; weights are U V^T."""
+
+    dim_out: int
+    rank: int
+
+    def weights(self, place: Reals) -> Reals:
+        left, right = self.factors(place)
+        return np.asarray(left @ right.T)
+
+    def factors(self, place: Reals) -> tuple[Reals, Reals]:
+        rows = place.reshape(-1, self.rank)
+        return rows[: self.dim_out], rows[self.dim_out :]
+
+    def slopes(self, place: Reals, gradient: Reals) -> Reals:
+        left, right = self.factors(place)
+        return np.concatenate([gradient @ right, gradient.T @ left]).ravel()
+
+    def size(self, place: Reals, gradient: Reals) -> float:
+        # Relative to the factor that is multiplied, it has the units of the full gradient.
+        left, right = self.factors(place)
+        along = [(gradient @ right, right), (gradient.T @ left, left)]
+        tiny = np.finfo(float).tiny
+        return max(
+            float(np.linalg.norm(slope) / max(np.linalg.norm(factor), tiny))
+            for slope, factor in along
+        )
+
+
+def _start(
+    task: OriginalProblem | DecoupledProblem,
+    rank: int | None,
+    start: Reals | None,
+    rng: np.random.Generator,
+    each: Each[Any, Any],
+) -> tuple[_Form, Reals]:
+    """Return the form of the parameters and where they start."""
+    weights = np.zeros((task.dim_out, task.dim_in)) if start is None else start
+    if rank is None:
+        return _Full(weights.shape), weights.ravel()
+    if start is None:
+        weights = -MeanCrossEntropy(task, "float32", each).at(weights).gradient
+    left, values, right = np.linalg.svd(weights, full_matrices=False)
+    roots = np.sqrt(values[:rank])
+    factors = np.concatenate([left[:, :rank] * roots, right[:rank].T * roots])
+    # Columns of zeros in both factors would stay so, as each is the other's gradient.
+    empty = roots <= _SMALL_FACTOR
+    drawn = rng.standard_normal((len(factors), rank))
+    return _Factored(task.dim_out, rank), np.where(empty, _SMALL_FACTOR * drawn, factors).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """Parameters and the cross-entropy there."""
+
+    place: Reals
+    risk: Risk
+    slopes: Reals
+    imbalance: float
+    rounding: float
+    """What imbalance the rounding of scores may feign: they are about as large as the weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Objective:
+    """The cross-entropy as a function of the parameters."""
+
+    function: MeanCrossEntropy
+    form: _Form
+    precision: Precision
+
+    def at(self, place: Reals) -> _Point:
+        weights = self.form.weights(place)
+        risk = self.function.at(weights)
+        size = self.form.size(place, risk.gradient)
+        return _Point(
+            place,
+            risk,
+            slopes=self.form.slopes(place, risk.gradient),
+            imbalance=size / risk.pull if risk.pull > 0 else 0.0,
+            rounding=float(np.finfo(self.precision).eps * np.linalg.norm(weights)),
+        )
+
+    def resolution(self, loss: float) -> float:
+        """Return how far a loss may be off by rounding."""
+        return _RESOLUTION * float(np.finfo(self.precision).eps) * loss
+
+
+@dataclass(frozen=True, eq=False)
+class _Pair:
+    """A step taken and by how much the slopes changed along it."""
+
+    step: Reals
+    change: Reals
+    curvature: float
+
+
+def _moved(objective: _Objective, point: _Point, pairs: deque[_Pair]) -> _Point | None:
+    """Return the next point, adding to the pairs, or None if no step descends."""
+    moved = _searched(objective, point, _direction(point.slopes, pairs))
+    if moved is None and pairs:
+        pairs.clear()
+        moved = _searched(objective, point, -point.slopes)
+    if moved is not None:
+        step, change = moved.place - point.place, moved.slopes - point.slopes
+        curvature = float(step @ change)
+        if curvature > 0:
+            pairs.append(_Pair(step, change, curvature))
+    return moved
+
+
+def _drowned(point: _Point, history: list[Progress]) -> bool:
+    """Whether what is left to gain is lost in the rounding of single precision."""
+    if point.imbalance <= point.rounding:
+        return True
+    if len(history) <= _PATIENCE:
+        return False
+    gained = history[-_PATIENCE - 1].objective - point.risk.loss
+    return gained <= float(np.finfo(np.float32).eps) * point.risk.loss
+
+
+def _direction(slopes: Reals, pairs: deque[_Pair]) -> Reals:
+    """Return minus the slopes times the inverse second derivative, as far as the pairs tell.
+
+    Without pairs that is taken as the identity, which in whitened coordinates it is at zero.
+    """
+    direction = -slopes
+    shares = []
+    for pair in reversed(pairs):
+        share = float(pair.step @ direction) / pair.curvature
+        direction -= share * pair.change
+        shares.append(share)
+    if pairs:
+        direction *= pairs[-1].curvature / float(pairs[-1].change @ pairs[-1].change)
+    for pair, share in zip(pairs, reversed(shares), strict=True):
+        direction += (share - float(pair.change @ direction) / pair.curvature) * pair.step
+    return direction
+
+
+def _searched(objective: _Objective, point: _Point, direction: Reals) -> _Point | None:
+    """Return a point along the direction that is lower and flatter, or None if there is none.
+
+    Steps are doubled while the slope stays steep, and halved back where the loss has not fallen.
+    """
+    slope = float(point.slopes @ direction)
+    slack = objective.resolution(point.risk.loss)
+    short, long, step = 0.0, np.inf, 1.0
+    for _ in range(_MOST_TRIALS):
+        trial = objective.at(point.place + step * direction)
+        if not trial.risk.loss <= point.risk.loss + _SUFFICIENT_DECREASE * step * slope + slack:
+            long = step
+        elif float(trial.slopes @ direction) < _SUFFICIENT_FLATTENING * slope:
+            short = step
+        else:
+            return trial
+        step = 2 * short if np.isinf(long) else (short + long) / 2
+    return None

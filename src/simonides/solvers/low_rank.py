@@ -1,0 +1,167 @@
+r"""Storing in a product of two factors, by Levenberg-Marquardt on the squared hinge.
+
+:math:`W = U V^T` with :math:`U` of shape (dim_out, rank) and :math:`V` of shape (dim_in, rank): two layers,
+or a low-rank update. The problem is not convex, so a search that fails proves nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import linalg
+
+from simonides import arguments
+from simonides.solvers.conjugate import conjugate_gradients
+from simonides.solvers.hinge import Curvature, Hinge, Task
+from simonides.solvers.solution import Progress, Solution, Status
+from simonides.solvers.start import scaled
+from simonides.threads import crew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.arrays import Reals
+    from simonides.problems.problem import Problem
+
+_LONGEST_CG = 200
+_FORCING = 0.1
+_FIRST_DAMPING = 1e-2
+_LEAST_DAMPING, _MOST_DAMPING = 1e-8, 1e6
+_MOSTLY_RECALLED = 0.4
+_MOST_DOUBLINGS = 10
+_STALLED = 1e-5
+_PATIENCE = 20
+
+
+def low_rank(
+    problem: Problem,
+    rank: int,
+    *,
+    max_steps: int = 500,
+    threads: int | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Search for weights of a given rank that store all facts.
+
+    It starts from the truncated singular value decomposition of the Hebbian weights. Ending without
+    success is ``converged`` where no step improves any more, ``stopped`` at the step limit or when
+    interrupted; neither says that the facts cannot be stored.
+    """
+    rank = arguments.whole(
+        "rank",
+        rank,
+        most=min(problem.dim_in, problem.dim_out),
+        remedy="pass a rank of the matrix",
+    )
+    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    with crew(threads) as each:
+        return _search(Task(problem, each), rank, max_steps, watch)
+
+
+@dataclass(frozen=True, eq=False)
+class _Factors:
+    """Both factors stacked, (dim_out + dim_in) x rank, and the hinge at their product."""
+
+    stacked: Reals
+    hinge: Hinge
+
+    @classmethod
+    def at(cls, task: Task, stacked: Reals) -> _Factors:
+        left, right = np.split(stacked, [task.problem.dim_out])
+        return cls(stacked, Hinge.at(task, left @ right.T))
+
+    @classmethod
+    def start(cls, task: Task, rank: int) -> _Factors:
+        left, values, right = linalg.svd(scaled(task), full_matrices=False)
+        cut = (left[:, :rank] * values[:rank]) @ right[:rank]
+        left, values, right = linalg.svd(scaled(task, cut), full_matrices=False)
+        root = np.sqrt(values[:rank])
+        return cls.at(task, np.vstack((left[:, :rank] * root, right[:rank].T * root)))
+
+    @property
+    def pair(self) -> tuple[Reals, Reals]:
+        left, right = np.split(self.stacked, [self.hinge.task.problem.dim_out])
+        return left, right
+
+    def gradient(self) -> Reals:
+        left, right = self.pair
+        return np.vstack((self.hinge.gradient @ right, self.hinge.gradient.T @ left))
+
+    def direction(self, damping: float) -> tuple[Reals, float]:
+        """Return the damped Gauss-Newton direction, and by how much it should lower the objective."""
+        left, right = (factor.astype(np.float32) for factor in self.pair)
+        curvature = Curvature(self.hinge, np.float32)
+        # The mean curvature along a coordinate of the factors sets the damping's unit.
+        unit = curvature.trace * float(np.vdot(left, left) + np.vdot(right, right))
+        ridge = np.float32(damping * unit / self.stacked.size / self.hinge.weights.size)
+
+        def operator(step: Reals) -> Reals:
+            along_left, along_right = np.split(step, [len(left)])
+            bent = curvature(along_left @ right.T + left @ along_right.T)
+            return np.vstack((bent @ right, bent.T @ left)) + ridge * step
+
+        downhill = -self.gradient()
+        size = float(np.linalg.norm(downhill))
+        step, _ = conjugate_gradients(
+            operator,
+            (downhill / size).astype(np.float32),
+            forcing=_FORCING,
+            longest=_LONGEST_CG,
+        )
+        curved = float(np.vdot(step, operator(step) - ridge * step)) * size**2
+        step = step.astype(np.float64) * size
+        return step, float(np.vdot(downhill, step)) - curved / 2
+
+
+def _search(
+    task: Task, rank: int, max_steps: int, watch: Callable[[Progress], None] | None
+) -> Solution:
+    began = time.perf_counter()
+    history: list[Progress] = []
+    point = _Factors.start(task, rank)
+    status, damping, doublings, idle = Status.STOPPED, _FIRST_DAMPING, 0, 0
+    try:
+        for step in range(max_steps + 1):
+            hinge = point.hinge
+            seconds = time.perf_counter() - began
+            history.append(Progress(step, hinge.objective, hinge.lost, seconds))
+            if watch is not None:
+                watch(history[-1])
+            if hinge.lost == 0:
+                status = Status.STORED
+                break
+            if idle > _PATIENCE or damping > _MOST_DAMPING:
+                status = Status.CONVERGED
+                break
+            if step == max_steps:
+                break
+            if hinge.scan.recalled > _MOSTLY_RECALLED * task.problem.facts and (
+                doublings < _MOST_DOUBLINGS
+            ):
+                point = _Factors.at(task, np.sqrt(2) * point.stacked)
+                doublings += 1
+            direction, expected = point.direction(damping)
+            trial = _Factors.at(task, point.stacked + direction)
+            gained = point.hinge.objective - trial.hinge.objective
+            if gained > 0:
+                idle = idle + 1 if gained < _STALLED * point.hinge.objective else 0
+                damping = max(damping * (0.3 if gained > 0.5 * expected else 1.0), _LEAST_DAMPING)
+                point = trial
+            else:
+                idle += 1
+                damping *= 4
+    except KeyboardInterrupt:
+        status = Status.STOPPED
+    return Solution(
+        weights=point.hinge.weights,
+        status=status,
+        recalled=point.hinge.scan.recalled,
+        smallest_gap=point.hinge.scan.smallest_gap,
+        steps=max(len(history) - 1, 0),
+        seconds=time.perf_counter() - began,
+        history=tuple(history),
+        factors=point.pair,
+    )

@@ -1,0 +1,206 @@
+r"""The mean cross-entropy of a problem, its gradient and its recall, in one pass over all candidates.
+
+With scores :math:`s_{ij} = y_j \cdot W x_i` and target :math:`t_i`,
+
+.. math:: L(W) = \frac1p \sum_i \Big[\log \sum_j e^{s_{ij}} - s_{i t_i}\Big], \qquad
+          \nabla L = \frac1p \sum_i r_i x_i^T, \qquad
+          r_i = \sum_j P_{ij} (y_j - y_{t_i}),
+
+:math:`P_{ij}` being the softmax of the scores. Sums run over the rivals alone: where the target leads by
+far, loss and gradient are small numbers without cancellation, and keep their digits.
+
+Scores live in a few megabytes at a time: facts x candidates numbers are never held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simonides import threads
+from simonides.problems.original import OriginalProblem
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+    from simonides.problems.decoupled import DecoupledProblem
+
+Precision = Literal["float32", "float64"]
+Floats = NDArray[np.floating[Any]]
+
+_BUFFER_BYTES = 2**21
+_LEAST_ROWS = 64
+"""Fewer rows at a time would read all outputs too often."""
+
+
+@dataclass(frozen=True, eq=False)
+class Risk:
+    r"""The cross-entropy at given weights.
+
+    ``gradient`` has the shape of the weights. ``pull`` is :math:`\frac1p \sum_i |r_i| |x_i|`, what the
+    gradient's length would be if its terms did not cancel. ``recalled`` counts the facts whose target
+    beats every rival.
+    """
+
+    loss: float
+    gradient: Reals
+    recalled: int
+    pull: float
+
+
+class MeanCrossEntropy:
+    """The cross-entropy of a problem, averaged over its facts.
+
+    ``precision`` is that of scores and products; sums over facts are taken in double precision. ``each``
+    does the row blocks: the builtin ``map``, or that of ``threads.crew``. Blocks and the order in
+    which they are summed depend on the problem's size alone, so the answer does not depend on ``each``.
+
+    >>> problem = OriginalProblem.gaussian(5, 3, seed=0)
+    >>> round(float(np.exp(MeanCrossEntropy(problem).at(np.zeros((3, 3))).loss)), 9)
+    5.0
+    """
+
+    def __init__(
+        self,
+        problem: OriginalProblem | DecoupledProblem,
+        precision: Precision = "float64",
+        each: threads.Each[slice, _Sums] = map,
+    ) -> None:
+        self._dtype = np.dtype(precision)
+        self._each = each
+        self._blocks = threads.blocks(problem.facts)
+        self._inputs = problem.inputs.astype(self._dtype)
+        self._lengths = np.linalg.norm(problem.inputs, axis=1)
+        self._targets = problem.target_outputs.astype(self._dtype)
+        self._candidates: _Candidates = (
+            _Shared(problem, self._dtype)
+            if isinstance(problem, OriginalProblem)
+            else _Own(problem, self._targets)
+        )
+
+    def at(self, weights: Floats) -> Risk:
+        """Return loss, gradient and recall at weights of shape (dim_out, dim_in)."""
+        weights = np.asarray(weights, dtype=self._dtype)
+        sums = list(self._each(lambda part: self._block(part, weights), self._blocks))
+        facts = len(self._inputs)
+        gradient = np.zeros(weights.shape)
+        for block in sums:
+            gradient += block.gradient
+        return Risk(
+            loss=sum(block.loss for block in sums) / facts,
+            gradient=gradient / facts,
+            recalled=sum(block.recalled for block in sums),
+            pull=sum(block.pull for block in sums) / facts,
+        )
+
+    def _block(self, part: slice, weights: Floats) -> _Sums:
+        inputs = self._inputs[part]
+        rivalry = self._candidates.rivalry(part, inputs @ weights.T)
+        # Scores are counted from the row's highest, so that no exponential overflows.
+        behind = np.maximum(rivalry.best - rivalry.target, 0).astype(np.float64)
+        rivals = rivalry.mass.astype(np.float64)
+        total = rivals + np.exp(-behind)
+        losses = behind + np.log1p(rivals + np.expm1(-behind))
+        share = (rivals / total).astype(self._dtype)[:, None]
+        terms = rivalry.pulled
+        terms /= total.astype(self._dtype)[:, None]
+        terms -= share * self._targets[part]
+        lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
+        return _Sums(
+            loss=float(losses.sum()),
+            gradient=terms.T @ inputs,
+            recalled=int(np.count_nonzero(rivalry.target > rivalry.best)),
+            pull=float(lengths @ self._lengths[part]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Sums:
+    """Sums over the facts of a block."""
+
+    loss: float
+    gradient: Floats
+    recalled: int
+    pull: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Rivalry:
+    """Score of the target and of the best rival of each fact, and sums over its rivals.
+
+    ``mass`` sums exponentials of the scores above the higher of the two, ``pulled`` the rivals' outputs
+    weighted by them.
+    """
+
+    target: Floats
+    best: Floats
+    mass: Floats
+    pulled: Floats
+
+
+class _Candidates(Protocol):
+    def rivalry(self, part: slice, images: Floats) -> _Rivalry: ...
+
+
+class _Shared:
+    """Outputs that all facts share."""
+
+    def __init__(self, problem: OriginalProblem, dtype: np.dtype[np.floating[Any]]) -> None:
+        assert problem.targets is not None  # set on construction
+        self._targets: Integers = problem.targets
+        self._outputs = problem.outputs.astype(dtype)
+        fitting = _BUFFER_BYTES // (dtype.itemsize * problem.candidates)
+        self._rows = min(max(fitting, _LEAST_ROWS), problem.facts)
+        self._spare: list[Floats] = []
+
+    def rivalry(self, part: slice, images: Floats) -> _Rivalry:
+        size = len(images)
+        target, best, mass = (np.empty(size, images.dtype) for _ in range(3))
+        pulled = np.empty_like(images)
+        # Threads take a buffer and give it back; there are never more than threads.
+        buffer = (
+            self._spare.pop()
+            if self._spare
+            else np.empty((self._rows, len(self._outputs)), images.dtype)
+        )
+        for low in range(0, size, self._rows):
+            rows = slice(low, min(low + self._rows, size))
+            scores = np.matmul(images[rows], self._outputs.T, out=buffer[: rows.stop - rows.start])
+            own = np.arange(len(scores)), self._targets[part][rows]
+            target[rows] = scores[own]
+            scores[own] = -np.inf
+            scores.max(axis=1, out=best[rows])
+            scores -= np.maximum(target[rows], best[rows])[:, None]
+            np.exp(scores, out=scores)
+            scores.sum(axis=1, out=mass[rows])
+            np.matmul(scores, self._outputs, out=pulled[rows])
+        self._spare.append(buffer)
+        return _Rivalry(target, best, mass, pulled)
+
+
+class _Own:
+    """Outputs of each fact's own."""
+
+    def __init__(self, problem: DecoupledProblem, targets: Floats) -> None:
+        self._problem = problem
+        self._targets = targets
+        rival_bytes = targets.itemsize * (problem.candidates - 1) * problem.dim_out
+        self._rows = max(_BUFFER_BYTES // rival_bytes, 1)
+
+    def rivalry(self, part: slice, images: Floats) -> _Rivalry:
+        size = len(images)
+        target = np.einsum("ij,ij->i", images, self._targets[part])
+        best, mass, pulled = np.empty_like(target), np.empty_like(target), np.empty_like(images)
+        for low in range(0, size, self._rows):
+            rows = slice(low, min(low + self._rows, size))
+            drawn = self._problem._outputs(slice(part.start + rows.start, part.start + rows.stop))
+            outputs = drawn.astype(images.dtype, copy=False)
+            scores = np.matmul(outputs, images[rows, :, None])[:, :, 0]
+            scores.max(axis=1, out=best[rows])
+            scores -= np.maximum(target[rows], best[rows])[:, None]
+            np.exp(scores, out=scores)
+            scores.sum(axis=1, out=mass[rows])
+            np.matmul(scores[:, None, :], outputs, out=pulled[rows, None, :])
+        return _Rivalry(target, best, mass, pulled)
