@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simonides.failures import BadArgumentError
-from simonides.problems import original
+from simonides.problems import scan as scan_module
 from simonides.problems.original import OriginalProblem
 
 RNG = np.random.default_rng(0)
@@ -21,21 +21,22 @@ def changed(array, place, value):
     return copy
 
 
-def naive(problem, weights, threshold):
-    """Every pair one by one: those within the threshold, facts recalled, the smallest gap."""
-    pairs, recalled, smallest = set(), 0, np.inf
+def naive(problem, images, threshold):
+    """Every pair one by one: leads per span of those within the threshold, recall, smallest gap."""
+    close, recalled, smallest = {}, 0, np.inf
     for fact in range(problem.facts):
-        own = problem.targets[fact]
-        image = weights @ problem.inputs[fact]
-        gaps = {
-            rival: float(problem.outputs[own] @ image - problem.outputs[rival] @ image)
-            for rival in range(problem.candidates)
-            if rival != own
-        }
-        pairs |= {(fact, rival) for rival, gap in gaps.items() if gap < threshold}
-        recalled += min(gaps.values()) > 0
-        smallest = min(smallest, *gaps.values())
-    return pairs, recalled, smallest
+        own = problem.outputs[problem.targets[fact]]
+        gaps = []
+        for rival in range(problem.candidates):
+            if rival != problem.targets[fact]:
+                difference = own - problem.outputs[rival]
+                gaps.append(float(difference @ images[fact]))
+                lead = gaps[-1] / float(np.linalg.norm(difference))
+                if lead <= threshold:
+                    close[fact, rival] = lead
+        recalled += min(gaps) > 0
+        smallest = min(smallest, *gaps)
+    return close, recalled, smallest
 
 
 @pytest.mark.parametrize(
@@ -207,41 +208,50 @@ def test_impossible_prefixes_are_refused(facts):
 @pytest.mark.parametrize(
     ("facts", "candidates"), [(12, 12), (12, 4), (5, 30), (1, 2), (1, 9), (40, 2)]
 )
-@pytest.mark.parametrize("threshold", [-1.0, 0.0, 1.0, 100.0])
+@pytest.mark.parametrize("threshold", [1e-3, 0.1, 1.0, 100.0])
 def test_scan_against_dense_arithmetic(facts, candidates, threshold):
     problem = OriginalProblem.gaussian(facts, 4, 3, candidates=candidates, seed=facts)
-    weights = np.random.default_rng(8).standard_normal((3, 4))
-    scan = problem.scan(problem.inputs @ weights.T, threshold)
-    pairs, recalled, smallest = naive(problem, weights, threshold)
+    images = problem.inputs @ np.random.default_rng(8).standard_normal((3, 4)).T
+    scan = problem.scan(images, threshold)
+    close, recalled, smallest = naive(problem, images, threshold)
     found = list(zip(scan.pairs.facts.tolist(), scan.pairs.rivals.tolist(), strict=True))
     assert len(found) == len(set(found)) == len(scan.pairs)
-    assert set(found) == pairs
+    assert found == sorted(found)
+    assert set(found) == set(close)
+    np.testing.assert_allclose(scan.leads, [close[pair] for pair in found], rtol=1e-12, atol=1e-13)
     assert scan.recalled == recalled
-    assert scan.smallest_gap == pytest.approx(smallest, rel=1e-12, abs=1e-12)
     np.testing.assert_array_equal(
         scan.pairs.table[scan.pairs.index], problem.outputs[scan.pairs.rivals]
     )
+    spans = problem.target_outputs[scan.pairs.facts] - problem.outputs[scan.pairs.rivals]
+    np.testing.assert_allclose(scan.spans, np.linalg.norm(spans, axis=1), rtol=1e-14)
     assert scan.pairs.pointer[0] == 0
     assert scan.pairs.pointer[-1] == len(scan.pairs)
+    recall = problem.recall(images)
+    assert recall.recalled == recalled
+    assert recall.smallest_gap == pytest.approx(smallest, rel=1e-12, abs=1e-12)
 
 
 def test_scan_does_not_depend_on_blocks(monkeypatch):
     problem = OriginalProblem.gaussian(23, 5, candidates=11, seed=2)
     images = problem.inputs @ np.random.default_rng(1).standard_normal((5, 5)).T
     whole = problem.scan(images, 0.7)
-    monkeypatch.setattr(original, "_BLOCK_BYTES", 8 * 11 * 3)
+    monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * 11 * 3)
     blocks = problem.scan(images, 0.7)
     np.testing.assert_array_equal(blocks.pairs.pointer, whole.pairs.pointer)
     np.testing.assert_array_equal(blocks.pairs.rivals, whole.pairs.rivals)
+    np.testing.assert_array_equal(blocks.leads, whole.leads)
     assert blocks.recalled == whole.recalled
-    assert blocks.smallest_gap == pytest.approx(whole.smallest_gap, rel=1e-12)
+    assert problem.recall(images).recalled == whole.recalled
 
 
 def test_a_tie_is_not_recalled():
     problem = OriginalProblem(np.eye(2), np.eye(2))
     scan = problem.scan(np.zeros((2, 2)), 1.0)
     assert (scan.recalled, scan.smallest_gap, len(scan.pairs)) == (0, 0.0, 2)
-    assert len(problem.scan(np.zeros((2, 2)), 0.0).pairs) == 0
+    assert scan.leads.tolist() == [0.0, 0.0]
+    recall = problem.recall(np.zeros((2, 2)))
+    assert (recall.recalled, recall.smallest_gap) == (0, 0.0)
 
 
 @pytest.mark.parametrize("candidates", [3, 8, 20])
@@ -267,11 +277,25 @@ def test_the_setting_asks_theory_the_right_question():
 
 def test_scan_needs_far_less_memory_than_all_scores(monkeypatch):
     facts = 2000
-    problem = OriginalProblem.gaussian(facts, 4, seed=0)
-    images = np.zeros((facts, 4))
-    monkeypatch.setattr(original, "_BLOCK_BYTES", 2**20)
+    drawn = OriginalProblem.gaussian(facts, 4, seed=0)
+    outputs = drawn.outputs / np.linalg.norm(drawn.outputs, axis=1, keepdims=True)
+    problem = OriginalProblem(drawn.inputs, outputs)
+    monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 2**20)
+    problem.scan(outputs, 1e-3)  # caches
     tracemalloc.start()
-    problem.scan(images, 0.0)
+    scan, recall = problem.scan(outputs, 1e-3), problem.recall(outputs)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 8 * facts**2 / 4
+    assert scan.recalled == recall.recalled == facts  # outputs of one length: each its own best
+    assert peak < 8 * facts**2 / 8
+
+
+def test_contests_hold_every_fact_and_candidate(monkeypatch):
+    problem = OriginalProblem.gaussian(23, 5, candidates=11, seed=2)
+    monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * 11 * 3)
+    seen = []
+    for rows, outputs in problem.contests():
+        seen += range(rows.start, rows.stop)
+        np.testing.assert_array_equal(outputs, problem.outputs)
+        np.testing.assert_array_equal(outputs[problem.targets[rows]], problem.target_outputs[rows])
+    assert seen == list(range(23))

@@ -110,7 +110,7 @@ class Screen:
         return cls(threshold, np.float64, threshold + blur * 2.0**-29)
 
     def close(
-        self, scores: Reals, own: Reals, lengths: Reals, own_lengths: Reals, rows: slice
+        self, scores: Any, own: Reals, lengths: Any, own_lengths: Reals, rows: slice
     ) -> Any:
         """Return how many candidates of each row are close, their columns, and the best score."""
         reaches = self.reaches[rows]

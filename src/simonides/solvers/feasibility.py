@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 _LONGEST_CG = 400
 _FORCING = (0.01, 0.1)
+_SETTLED = 0.1
 _DAMPING = 1e-11
 _SUFFICIENT_DECREASE = 1e-4
 _SHORTEST_STEP = 1e-6
@@ -91,7 +92,7 @@ def _solve(
     impossible = task.problem.impossible_pair()
     if impossible is not None:
         return _solution(hinge, Status.INFEASIBLE, history, began, _one_pair(impossible))
-    status, previous, doublings = Status.STOPPED, np.inf, 0
+    status, before, doublings = Status.STOPPED, None, 0
     try:
         for step in range(max_steps + 1):
             upper = hinge.margin_upper
@@ -112,15 +113,28 @@ def _solve(
             ):
                 hinge = Hinge.at(task, 2 * hinge.weights, 2 * hinge.images)
                 doublings += 1
-            size = float(np.linalg.norm(hinge.gradient))
-            moved = newton_step(hinge, float(np.clip(0.5 * (size / previous) ** 1.5, *_FORCING)))
+            moved = newton_step(hinge, _forcing(hinge, before))
             if moved is None:
                 break
-            hinge, previous = moved, size
+            before, hinge = hinge, moved
     except KeyboardInterrupt:
         status = Status.STOPPED
     proof = hinge.multipliers() if status is Status.INFEASIBLE else None
     return _solution(hinge, status, history, began, proof)
+
+
+def _forcing(hinge: Hinge, before: Hinge | None) -> float:
+    """Return how exactly to solve the next Newton equation.
+
+    Loosely while active pairs come and go: an exact step would fit those of now and break the rest.
+    """
+    if before is None:
+        return _FORCING[1]
+    now, then = len(hinge.residuals), len(before.residuals)
+    if abs(now - then) > _SETTLED * then:
+        return _FORCING[1]
+    ratio = np.linalg.norm(hinge.gradient) / np.linalg.norm(before.gradient)
+    return float(np.clip(0.5 * ratio**1.5, *_FORCING))
 
 
 def newton_step(hinge: Hinge, forcing: float, ridge: float = 0.0) -> Hinge | None:

@@ -66,7 +66,7 @@ class MeanCrossEntropy:
         self,
         problem: OriginalProblem | DecoupledProblem,
         precision: Precision = "float64",
-        each: threads.Each[slice, _Sums] = map,
+        each: threads.Each = map,
     ) -> None:
         self._dtype = np.dtype(precision)
         self._each = each

@@ -73,8 +73,10 @@ class TorchTrainer:
         """Return loss and number of facts recalled."""
         scores = self._scores()
         self._loss = functional.cross_entropy(scores, self._targets)
-        recalled = (scores.detach().argmax(dim=1) == self._targets).sum()
-        return self._loss.item(), int(recalled.item())
+        # Several times faster than argmax. Ties count here, but not where recall is confirmed.
+        known = scores.detach()
+        recalled = known.gather(1, self._targets[:, None])[:, 0] >= known.amax(dim=1)
+        return self._loss.item(), int(recalled.sum().item())
 
     def move(self) -> None:
         """Take one step."""

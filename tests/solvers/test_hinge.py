@@ -1,0 +1,222 @@
+"""The squared hinge: value, derivatives, bounds, and the curvature in both precisions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simonides.problems.decoupled import DecoupledProblem
+from simonides.problems.original import OriginalProblem
+from simonides.solvers import hinge as module
+from simonides.solvers.hinge import Curvature, Hinge, Task
+
+KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
+CASES = pytest.mark.parametrize(
+    ("kind", "facts", "candidates"),
+    [
+        ("original", 8, None),
+        ("original", 12, 3),
+        ("original", 3, 9),
+        ("decoupled", 8, None),
+        ("decoupled", 12, 2),
+        ("decoupled", 1, 5),
+    ],
+)
+
+
+def make(kind, facts, candidates=None, seed=0):
+    return KINDS[kind].gaussian(facts, 4, 3, candidates=candidates, seed=seed)
+
+
+def weights_of(scale, seed=1):
+    return scale * np.random.default_rng(seed).standard_normal((3, 4))
+
+
+def units(problem):
+    """Every constraint as a unit vector, with its fact and rival."""
+    rows, facts, rivals = [], [], []
+    for fact in range(problem.facts):
+        numbers, vectors = problem.competitors(fact)
+        for number, vector in zip(numbers, vectors, strict=True):
+            row = np.outer(problem.target_outputs[fact] - vector, problem.inputs[fact]).ravel()
+            rows.append(row / np.linalg.norm(row))
+            facts.append(fact)
+            rivals.append(number)
+    return np.array(rows), np.array(facts), np.array(rivals)
+
+
+def residuals_of(problem, weights):
+    return np.maximum(1 - units(problem)[0] @ weights.ravel(), 0)
+
+
+@CASES
+@pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 30.0])
+def test_the_objective_is_the_squared_hinge(kind, facts, candidates, scale):
+    problem, weights = make(kind, facts, candidates), weights_of(scale)
+    hinge = Hinge.at(Task(problem, map), weights)
+    residuals = residuals_of(problem, weights)
+    assert hinge.objective == pytest.approx(residuals @ residuals / 2, rel=1e-10, abs=1e-12)
+    leads = units(problem)[0] @ weights.ravel()
+    lost = {fact for fact, lead in zip(units(problem)[1], leads, strict=True) if lead <= 0}
+    assert hinge.lost == len(lost)
+
+
+@CASES
+def test_the_gradient_against_finite_differences(kind, facts, candidates):
+    task, weights = Task(make(kind, facts, candidates), map), weights_of(0.3)
+    gradient = Hinge.at(task, weights).gradient
+    step = 1e-5
+    for place in np.ndindex(3, 4):
+        shift = np.zeros((3, 4))
+        shift[place] = step
+        ahead, behind = (Hinge.at(task, weights + s).objective for s in (shift, -shift))
+        slope = (ahead - behind) / (2 * step)
+        assert slope == pytest.approx(gradient[place], rel=1e-5, abs=1e-6)
+
+
+@CASES
+@pytest.mark.parametrize("scale", [0.0, 0.3, 3.0])
+def test_the_gradient_against_dense_arithmetic(kind, facts, candidates, scale):
+    problem, weights = make(kind, facts, candidates), weights_of(scale)
+    expected = -residuals_of(problem, weights) @ units(problem)[0]
+    found = Hinge.at(Task(problem, map), weights).gradient
+    np.testing.assert_allclose(found.ravel(), expected, rtol=1e-12, atol=1e-13)
+
+
+@CASES
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+def test_the_curvature_against_dense_arithmetic(kind, facts, candidates, precision):
+    problem, weights = make(kind, facts, candidates), weights_of(0.3)
+    hinge = Hinge.at(Task(problem, map), weights)
+    curvature = Curvature(hinge, precision)
+    active = units(problem)[0][residuals_of(problem, weights) > 0]
+    assert curvature.trace == pytest.approx(np.trace(active.T @ active), rel=1e-12)
+    direction = weights_of(1.0, seed=2)
+    found = curvature(direction.astype(precision))
+    assert found.dtype == precision
+    expected = (active.T @ (active @ direction.ravel())).reshape(3, 4)
+    # Differences of outputs cancel, by at most the ratio of lengths to spans: a few here.
+    error = np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-9)
+    assert error < 200 * np.finfo(precision).eps
+
+
+@CASES
+def test_the_curvature_is_the_derivative_of_the_gradient(kind, facts, candidates):
+    # The hinge is piecewise quadratic: over a step that changes no active pair, exactly.
+    task, weights = Task(make(kind, facts, candidates), map), weights_of(0.3)
+    hinge, direction = Hinge.at(task, weights), weights_of(1e-6, seed=2)
+    ahead = Hinge.at(task, weights + direction)
+    np.testing.assert_array_equal(ahead.scan.pairs.rivals, hinge.scan.pairs.rivals)
+    np.testing.assert_array_equal(ahead.scan.pairs.pointer, hinge.scan.pairs.pointer)
+    change = ahead.gradient - hinge.gradient
+    np.testing.assert_allclose(
+        change, Curvature(hinge, np.float64)(direction), rtol=1e-6, atol=1e-14
+    )
+
+
+@pytest.mark.parametrize("precision", [np.float32, np.float64])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_leaving_out_inactive_facts_changes_nothing(kind, precision, monkeypatch):
+    problem = KINDS[kind].gaussian(700, 4, 3, candidates=3, seed=0)
+    # All facts are active at small weights; few, in the middle of others, at large ones.
+    share = {}
+    for scale in (0.1, 50.0):
+        hinge = Hinge.at(Task(problem, map), scale * problem.target_outputs.T @ problem.inputs)
+        share[scale] = np.count_nonzero(np.diff(hinge.scan.pairs.pointer)) / 700
+        direction = weights_of(1.0, seed=2).astype(precision)
+        results = []
+        for threshold in (0.0, 2.0):
+            monkeypatch.setattr(module, "_SPARSE_ROWS", threshold)
+            curvature = Curvature(hinge, precision)
+            assert len(curvature._inputs) == (700 if threshold == 0 else round(700 * share[scale]))
+            results.append(curvature(direction))
+        np.testing.assert_allclose(*results, rtol=0, atol=1e-4 if precision is np.float32 else 1e-11)
+    assert share[50.0] < 0.8
+
+
+def test_the_curvature_without_any_active_pair_is_zero():
+    problem = OriginalProblem(np.eye(1, 4), np.eye(2, 3), [0])
+    hinge = Hinge.at(Task(problem, map), 100 * np.outer([1.0, -1.0, 0.0], [1.0, 0, 0, 0]))
+    assert (len(hinge.scan.pairs), hinge.objective, hinge.lost) == (0, 0.0, 0)
+    assert not hinge.gradient.any()
+    assert not Curvature(hinge, np.float64)(weights_of(1.0)).any()
+    assert hinge.margin_upper == np.inf
+    assert hinge.margin_lower == -np.inf  # no close pair decides it
+    assert len(hinge.multipliers().values) == 0
+
+
+@CASES
+def test_residuals_are_multipliers_that_bound_any_margin(kind, facts, candidates):
+    problem, weights = make(kind, facts, candidates), weights_of(0.3)
+    hinge = Hinge.at(Task(problem, map), weights)
+    rows, _, _ = units(problem)
+    residuals = residuals_of(problem, weights)
+    expected = np.linalg.norm(residuals @ rows) / residuals.sum()
+    assert hinge.margin_upper == pytest.approx(expected, rel=1e-10)
+    rng = np.random.default_rng(3)
+    for _ in range(50):
+        any_weights = rng.standard_normal(12)
+        margin = (rows @ any_weights).min() / np.linalg.norm(any_weights)
+        assert margin <= hinge.margin_upper * (1 + 1e-12)
+    lead = (rows @ weights.ravel()).min()
+    assert hinge.margin_lower == pytest.approx(lead / np.linalg.norm(weights), rel=1e-9)
+
+
+@CASES
+def test_multipliers_are_those_of_the_problem_as_given(kind, facts, candidates):
+    problem, weights = make(kind, facts, candidates), weights_of(0.3)
+    hinge = Hinge.at(Task(problem, map), weights)
+    found = hinge.multipliers()
+    assert (found.values > 0).all()
+    total = np.zeros((3, 4))
+    for fact, rival, value in zip(found.facts, found.rivals, found.values, strict=True):
+        numbers, vectors = problem.competitors(fact)
+        difference = problem.target_outputs[fact] - vectors[list(numbers).index(rival)]
+        total += value * np.outer(difference, problem.inputs[fact])
+    np.testing.assert_allclose(-total, hinge.gradient, rtol=1e-10, atol=1e-12)
+
+
+def test_lengths_do_not_matter():
+    problem = make("original", 12, 5)
+    lengths = 10 ** np.random.default_rng(0).uniform(-3, 3, (12, 1))
+    longer = OriginalProblem(problem.inputs * lengths, problem.outputs * 7.0, problem.targets)
+    weights = weights_of(0.3)
+    one, other = (Hinge.at(Task(each, map), weights) for each in (problem, longer))
+    assert one.objective == pytest.approx(other.objective, rel=1e-12)
+    np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-10, atol=1e-12)
+
+
+def test_known_images_are_used():
+    problem, weights = make("original", 8), weights_of(0.3)
+    task = Task(problem, map)
+    np.testing.assert_allclose(task.inputs, problem.inputs / task.lengths[:, None], rtol=1e-15)
+    given = Hinge.at(task, weights, task.images(weights))
+    assert given.objective == Hinge.at(task, weights).objective
+    np.testing.assert_allclose(task.images(weights), task.inputs @ weights.T, rtol=1e-14)
+    rows = np.random.default_rng(0).standard_normal((8, 3))
+    np.testing.assert_allclose(task.outer(rows), rows.T @ task.inputs, rtol=1e-12, atol=1e-14)
+
+
+def test_zero_inputs_stay_zero():
+    inputs = np.array([[0.0, 0.0], [3.0, 4.0]])
+    task = Task(OriginalProblem(inputs, np.eye(2)), map)
+    assert task.inputs.tolist() == [[0.0, 0.0], [0.6, 0.8]]
+    hinge = Hinge.at(task, np.eye(2))
+    assert np.isfinite(hinge.gradient).all()
+    assert np.isfinite(hinge.multipliers().values).all()
+
+
+@pytest.mark.parametrize(
+    ("scale", "precision"),
+    [(1e-15, np.float32), (1e15, np.float32), (1e-60, np.float64), (1e60, np.float64)],
+)
+def test_outputs_in_other_units_have_the_same_curvature(scale, precision):
+    # Constraints are unit vectors whatever the outputs' lengths.
+    problem, weights = make("original", 8), weights_of(0.3)
+    scaled = OriginalProblem(problem.inputs, problem.outputs * scale)
+    direction = weights_of(1.0, seed=2).astype(precision)
+    one, other = (
+        Curvature(Hinge.at(Task(each, map), weights), precision)(direction)
+        for each in (problem, scaled)
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)

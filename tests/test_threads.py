@@ -1,0 +1,204 @@
+"""Threads: one pool at a time, blocks by size alone, and the same bits whatever their number."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
+
+from simonides.failures import BadArgumentError
+from simonides.problems import kernels as problem_kernels
+from simonides.problems.decoupled import DecoupledProblem
+from simonides.problems.original import OriginalProblem
+from simonides.solvers import kernels as solver_kernels
+from simonides.solvers.decide import decide
+from simonides.solvers.feasibility import feasibility
+from simonides.solvers.low_rank import low_rank
+from simonides.solvers.margin import maximum_margin
+from simonides.threads import available_threads, blocks, crew
+
+KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
+
+
+def matrix_threads():
+    return {pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
+
+
+@pytest.fixture
+def two():
+    """The matrix library set to two threads, whatever the environment says."""
+    with threadpool_limits(2, user_api="blas"):
+        if matrix_threads() != {2}:
+            pytest.skip("the matrix library has no threads to set")
+        yield
+
+
+@pytest.mark.parametrize("count", [None, 1, 2, 5])
+def test_a_crew_maps_in_order(count):
+    with crew(count) as each:
+        assert list(each(lambda value: value**2, range(50))) == [k**2 for k in range(50)]
+
+
+def test_a_crew_has_as_many_threads_as_asked_for():
+    # Each worker waits for the others: too few, and the barrier breaks.
+    for count in (2, 4):
+        barrier = threading.Barrier(count, timeout=20)
+        with crew(count) as each:
+            seen = set(each(lambda _: (barrier.wait(), threading.get_ident())[1], range(count)))
+        assert len(seen) == count
+        assert threading.get_ident() not in seen
+    with crew(1) as each:
+        assert set(each(lambda _: threading.get_ident(), range(9))) == {threading.get_ident()}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_the_matrix_library_keeps_to_one_thread(two, count):
+    with crew(count) as each:
+        assert matrix_threads() == {1}
+        assert list(each(lambda _: matrix_threads(), range(3))) == [{1}] * 3
+    assert matrix_threads() == {2}
+
+
+@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
+def test_the_matrix_library_is_restored_after_an_error(two, count, error):
+    with pytest.raises(error), crew(count):
+        raise error
+    assert matrix_threads() == {2}
+
+    def fail(_):
+        raise error
+
+    with pytest.raises(error), crew(count) as each:
+        list(each(fail, range(3)))
+    assert matrix_threads() == {2}
+
+
+def test_no_thread_outlives_its_crew():
+    before = threading.active_count()
+    with crew(3) as each:
+        list(each(abs, range(9)))
+    assert threading.active_count() == before
+
+
+def test_crews_may_be_nested(two):
+    with crew(2) as outer:
+        with crew(2) as inner:
+            assert list(inner(abs, [-1])) == list(outer(abs, [-1])) == [1]
+            assert matrix_threads() == {1}
+        assert matrix_threads() == {1}
+    assert matrix_threads() == {2}
+
+
+def test_threads_by_default_are_those_of_the_matrix_library(two):
+    assert available_threads() == 2
+    with threadpool_limits(1, user_api="blas"):
+        assert available_threads() == 1
+    with crew() as each:
+        assert each is not map
+        assert available_threads() == 1
+
+
+@pytest.mark.parametrize("count", [0, -1, 1.5, "2", True, np.nan])
+def test_impossible_numbers_of_threads_are_named(two, count):
+    with pytest.raises(BadArgumentError, match="threads = "), crew(count):
+        pass
+    with pytest.raises(BadArgumentError, match="threads = "):
+        feasibility(OriginalProblem.gaussian(4, 3, seed=0), threads=count)
+    assert matrix_threads() == {2}
+
+
+@pytest.mark.parametrize("rows", [1, 2, 255, 256, 511, 512, 513, 1000, 4096, 8191, 8192, 100_003])
+def test_blocks_partition_the_rows(rows):
+    parts = blocks(rows)
+    assert [row for part in parts for row in range(part.start, part.stop)] == list(range(rows))
+    sizes = [part.stop - part.start for part in parts]
+    assert max(sizes) - min(sizes) <= 1
+    assert len(parts) in {1, 2, 4, 8, 16}
+    assert len(parts) == 1 or min(sizes) >= 256
+
+
+def test_blocks_depend_on_the_size_alone(two):
+    expected = blocks(5000)
+    for count in (1, 2, 3):
+        with crew(count):
+            assert blocks(5000) == expected
+
+
+@pytest.mark.parametrize(
+    "name", ["close", "gaps_and_spans", "pull", "curve"], ids=lambda name: name
+)
+def test_compiled_loops_have_no_threads_of_their_own(name):
+    loop = getattr(problem_kernels, name, None) or getattr(solver_kernels, name)
+    assert not loop.targetoptions.get("parallel", False)
+    assert loop.targetoptions["nogil"]
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("solve", ["feasibility", "low_rank", "margin", "decide"])
+def test_two_pools_never_fight(two, kind, solve):
+    """While a solver works, the matrix library has one thread, and afterwards its own again."""
+    problem, seen = KINDS[kind].gaussian(20, 6, candidates=20, seed=0), []
+
+    def watch(_):
+        seen.append(matrix_threads())
+
+    calls = {
+        "feasibility": lambda: feasibility(problem, threads=2, watch=watch),
+        "low_rank": lambda: low_rank(problem, 3, threads=2, max_steps=20, watch=watch),
+        "margin": lambda: maximum_margin(problem, threads=2, gap=0.1, watch=watch),
+        "decide": lambda: decide(problem, threads=2, watch=watch),
+    }
+    calls[solve]()
+    assert seen
+    assert all(pools == {1} for pools in seen)
+    assert matrix_threads() == {2}
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+@pytest.mark.parametrize("facts", [1100, 1700])
+def test_the_number_of_threads_changes_no_bit(kind, facts):
+    # Several blocks, both verdicts; in the passes, in the gradient and in the curvature.
+    problem = KINDS[kind].gaussian(facts, 16, candidates=8, seed=2)
+    assert len(blocks(facts)) > 3
+    one, *others = (feasibility(problem, threads=count, max_steps=30) for count in (1, 2, 3))
+    for other in others:
+        np.testing.assert_array_equal(other.weights, one.weights)
+        assert (other.status, other.steps, other.recalled) == (one.status, one.steps, one.recalled)
+        assert other.smallest_gap == one.smallest_gap
+        assert [step.objective for step in other.history] == [s.objective for s in one.history]
+        if one.multipliers is not None:
+            np.testing.assert_array_equal(other.multipliers.values, one.multipliers.values)
+
+
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_the_number_of_threads_changes_no_bit_of_factors_and_margins(kind):
+    problem = KINDS[kind].gaussian(600, 12, candidates=3, seed=2)
+    one, *others = (low_rank(problem, 6, threads=count, max_steps=6) for count in (1, 2, 3))
+    for other in others:
+        for left, right in zip(one.factors, other.factors, strict=True):
+            np.testing.assert_array_equal(left, right)
+        assert other.status is one.status
+    few = problem.prefix(520 if kind == "original" else 60)
+    one, *others = (maximum_margin(few, threads=count, max_steps=8) for count in (1, 2, 3))
+    for other in others:
+        np.testing.assert_array_equal(other.weights, one.weights)
+        assert (other.margin_lower, other.margin_upper) == (one.margin_lower, one.margin_upper)
+
+
+@pytest.mark.slow
+def test_two_threads_cost_no_more_work_than_one():
+    # Pools that fight spend an order of magnitude more processor time on spinning.
+    problem = OriginalProblem.gaussian(1000, 100, seed=0)
+    feasibility(problem, max_steps=2, threads=1)  # compiled and cached
+
+    def work(count):
+        with threadpool_limits(2, user_api="blas"):
+            began = time.process_time()
+            feasibility(problem, max_steps=12, threads=count)
+            return time.process_time() - began
+
+    assert min(work(2) for _ in range(3)) < 1.5 * min(work(1) for _ in range(3))
