@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,12 +43,18 @@ def test_a_crew_maps_in_order(count):
         assert list(each(lambda value: value**2, range(50))) == [k**2 for k in range(50)]
 
 
+def _meet(barrier, _):
+    barrier.wait()
+    return threading.get_ident()
+
+
 def test_a_crew_has_as_many_threads_as_asked_for():
     # Each worker waits for the others: too few, and the barrier breaks.
     for count in (2, 4):
         barrier = threading.Barrier(count, timeout=20)
+        meet = partial(_meet, barrier)
         with crew(count) as each:
-            seen = set(each(lambda _: (barrier.wait(), threading.get_ident())[1], range(count)))
+            seen = set(each(meet, range(count)))
         assert len(seen) == count
         assert threading.get_ident() not in seen
     with crew(1) as each:

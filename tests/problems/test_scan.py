@@ -227,9 +227,7 @@ def test_no_close_pair_is_missed(seed, dim, candidates, facts, threshold, shape,
         outputs[1] = outputs[0] * (1 + 1e-7 * rng.standard_normal(dim))
     elif shape == "line":
         outputs = np.outer(rng.standard_normal(candidates), outputs[0])
-    problem = OriginalProblem(
-        np.ones((facts, 1)), outputs, rng.integers(0, candidates, facts)
-    )
+    problem = OriginalProblem(np.ones((facts, 1)), outputs, rng.integers(0, candidates, facts))
     images = size * rng.standard_normal((facts, dim))
     if shape == "grid":
         images = np.round(images)

@@ -130,7 +130,9 @@ def test_leaving_out_inactive_facts_changes_nothing(kind, precision, monkeypatch
             curvature = Curvature(hinge, precision)
             assert len(curvature._inputs) == (700 if threshold == 0 else round(700 * share[scale]))
             results.append(curvature(direction))
-        np.testing.assert_allclose(*results, rtol=0, atol=1e-4 if precision is np.float32 else 1e-11)
+        np.testing.assert_allclose(
+            *results, rtol=0, atol=1e-4 if precision is np.float32 else 1e-11
+        )
     assert share[50.0] < 0.8
 
 

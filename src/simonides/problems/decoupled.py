@@ -116,7 +116,7 @@ class DecoupledProblem:
 
     def rivals(self, row: int) -> Reals:
         """Return the rivals of an input, shape (candidates - 1, dim_out)."""
-        return np.asarray(self._outputs(slice(row, row + 1))[0], dtype=np.float64)
+        return np.asarray(self.rivals_of(slice(row, row + 1))[0], dtype=np.float64)
 
     @property
     def targets(self) -> Integers:
@@ -137,21 +137,21 @@ class DecoupledProblem:
         return None
 
     def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
-        """Pass over all rivals; collect those whose lead is at most ``threshold`` per unit of span.
+        """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.
 
         ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
         screen = Screen.of(images, threshold, (1.0, 1.0))
         targets = np.einsum("ij,ij->i", images, self.target_outputs)
-        target_lengths = np.linalg.norm(self.target_outputs, axis=1)
+        target_squares = np.einsum("ij,ij->i", self.target_outputs, self.target_outputs)
 
         def look(rows: slice) -> tuple[Any, ...]:
-            drawn = self._outputs(rows)
+            drawn = self.rivals_of(rows)
             outputs: Any = np.asarray(drawn, dtype=screen.precision)
-            lengths = np.sqrt(np.einsum("ijk,ijk->ij", outputs, outputs))
+            squares = np.einsum("ijk,ijk->ij", outputs, outputs)
             scores = _scores(outputs, images[rows])
             counts, found, best = screen.close(
-                scores, targets[rows], lengths, target_lengths[rows], rows
+                scores, targets[rows], target_squares[rows], squares, rows
             )
             facts = np.repeat(np.arange(len(counts)), counts)
             close = drawn[facts, found].astype(np.float64)
@@ -167,7 +167,7 @@ class DecoupledProblem:
         targets = np.einsum("ij,ij->i", images, self.target_outputs)
 
         def leads(rows: slice) -> Reals:
-            outputs = np.asarray(self._outputs(rows), dtype=np.float64)
+            outputs = np.asarray(self.rivals_of(rows), dtype=np.float64)
             return np.asarray(targets[rows] - _scores(outputs, images[rows]).max(axis=1))
 
         return Recall.of(np.concatenate(list(each(leads, self._row_blocks))))
@@ -180,8 +180,8 @@ class DecoupledProblem:
     def _row_blocks(self) -> list[slice]:
         return row_blocks(self.facts, 2 * self._row_bytes)
 
-    def _outputs(self, rows: slice) -> Singles:
-        """Return the rivals of some inputs, in the single precision they are drawn in."""
+    def rivals_of(self, rows: slice) -> Singles:
+        """Return the rivals of some inputs, shape (rows, candidates - 1, dim_out), as they are drawn."""
         return self._draw(rows) if self._kept is None else self._kept[rows]
 
     @cached_property

@@ -9,36 +9,49 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-_jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+_jit = numba.njit(
+    cache=True,
+    nogil=True,
+    error_model="numpy",
+    # All of fast mathematics but that numbers are finite: squares may overflow in a comparison.
+    fastmath={"nnan", "nsz", "arcp", "contract", "reassoc"},
+)
 
 
 @_jit
-def close(scores, bars, reaches, lengths):  # type: ignore[no-untyped-def]
-    """Find the scores that top their row's bar when raised by the row's reach times their length.
+def close(scores, own, reaches, own_squares, squares):  # type: ignore[no-untyped-def]
+    """Find the scores that trail their row's own by no more than the row's reach times a size.
 
-    Returns how many there are in each row, their columns, and the best score of each row. ``lengths``
-    has a row for each row of scores, or one for all.
+    The size of a pair is the root of the sum of its squares, the row's own and that of the column;
+    ``squares`` has a row for each row of scores, or one for all. Returns how many there are in each
+    row, their columns, and the best score of each row.
     """
     rows, columns = scores.shape
     counts = np.zeros(rows, np.int64)
     best = np.empty(rows)
     for i in range(rows):
-        row, length, reach, bar = scores[i], lengths[i % len(lengths)], reaches[i], bars[i]
+        row, square, score = scores[i], squares[i % len(squares)], own[i]
+        share = reaches[i] * reaches[i]
+        rest = share * own_squares[i]
         found, top = 0, row[0]
         for j in range(columns):
-            found += row[j] + reach * length[j] >= bar
+            gap = score - row[j]
+            found += (gap <= 0) | (gap * gap <= rest + share * square[j])
             top = max(top, row[j])
         counts[i], best[i] = found, top
     chosen = np.empty(counts.sum(), np.int64)
     place = 0
     for i in range(rows):
         if counts[i]:
-            row, length, reach, bar = scores[i], lengths[i % len(lengths)], reaches[i], bars[i]
+            row, square, score = scores[i], squares[i % len(squares)], own[i]
+            share = reaches[i] * reaches[i]
+            rest = share * own_squares[i]
             for j in range(columns):
-                if row[j] + reach * length[j] >= bar:
+                gap = score - row[j]
+                if (gap <= 0) | (gap * gap <= rest + share * square[j]):
                     chosen[place] = j
                     place += 1
-    return counts, chosen, best
+    return counts, chosen[:place], best
 
 
 @_jit

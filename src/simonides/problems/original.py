@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from simonides.threads import Each
 
 
+_STRUCK_OUT = {np.float32: -1e18, np.float64: -1e150}
+"""Below every score, and with a square that does not overflow."""
+
+
 @dataclass(frozen=True, eq=False)
 class OriginalProblem:
     """Inputs, outputs and which output belongs to each input.
@@ -183,18 +187,17 @@ class OriginalProblem:
         return fact, int(twins[twins != own][0])
 
     def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
-        """Pass over all rivals; collect those whose lead is at most ``threshold`` per unit of span.
+        """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.
 
         ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
         screen = Screen.of(images, threshold, self._length_range)
-        lengths = np.asarray(self._lengths, dtype=screen.precision)
+        squares = np.asarray(self._squares, dtype=screen.precision)
 
         def look(rows: slice) -> tuple[Any, ...]:
             own, rivals = self._scores(images, rows, screen.precision)
-            counts, found, best = screen.close(
-                rivals, own, lengths, self._lengths[self._targets[rows]], rows
-            )
+            own_squares = self._squares[self._targets[rows]]
+            counts, found, best = screen.close(rivals, own, own_squares, squares, rows)
             return counts, found, float((own - best).min())
 
         counts, found, least = zip(*each(look, self._row_blocks), strict=True)
@@ -221,18 +224,18 @@ class OriginalProblem:
         scores = np.asarray(images[rows], dtype=precision) @ outputs.T
         place = np.arange(len(scores)), self._targets[rows]
         own = scores[place].astype(np.float64)
-        scores[place] = np.finfo(precision).min
+        scores[place] = _STRUCK_OUT[precision]
         return own, scores
 
     @cached_property
-    def _lengths(self) -> Reals:
-        return np.asarray(np.linalg.norm(self.outputs, axis=1))
+    def _squares(self) -> Reals:
+        """Square of each output's length."""
+        return np.asarray(np.einsum("ij,ij->i", self.outputs, self.outputs))
 
     @cached_property
     def _length_range(self) -> tuple[float, float]:
-        return float(self._lengths[self._lengths > 0].min(initial=np.inf)), float(
-            self._lengths.max()
-        )
+        squares = self._squares[self._squares > 0]
+        return tuple(np.sqrt([squares.min(initial=np.inf), squares.max(initial=0.0)]).tolist())
 
     @cached_property
     def _single_outputs(self) -> Singles:

@@ -1,13 +1,14 @@
 r"""A pass over all constraints: which are close to being broken.
 
-Of the pairs (fact, rival) only those matter whose lead :math:`(y_i - y_j)^T W x_i` is small against the
-span :math:`|y_i - y_j|`. They are found by comparing scores with a bar, in single precision where its
-rounding is small against what is looked for; then their leads are computed in double precision.
+Of the pairs (fact, rival) only those matter whose gap :math:`(y_i - y_j)^T W x_i` is small against the
+pair's size :math:`\sqrt{|y_i|^2 + |y_j|^2}`, which is known beforehand and close to the span
+:math:`|y_i - y_j|` for outputs that point anywhere. They are found in single precision where its
+rounding is small against what is looked for; then gaps and spans are computed in double precision.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -26,7 +27,7 @@ Precision: TypeAlias = type[np.float32] | type[np.float64]
 _SINGLE_UNIT = 2.0**-24
 _TOLERABLE_BLUR = 0.1
 _BLOCK_BYTES = 2**24
-_MODERATE = (1e-15, 1e15)
+_MODERATE = (1e-8, 1e8)
 
 
 @dataclass(frozen=True)
@@ -58,17 +59,28 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Scan:
-    """What a pass found: the close pairs with their leads per unit of span, and how recall stands.
+    """What a pass found: the close pairs, with gaps, sizes and spans, and how recall stands.
 
     ``recalled`` counts facts whose target beats every rival; ``smallest_gap`` is the smallest lead of
     a target over a rival.
     """
 
     pairs: Pairs
-    leads: Reals
+    gaps: Reals
+    sizes: Reals
     spans: Reals
     recalled: int
     smallest_gap: float
+
+    def where(self, kept: Any) -> Scan:
+        """Return the scan with the pairs that a mask keeps."""
+        return replace(
+            self,
+            pairs=self.pairs.where(kept),
+            gaps=self.gaps[kept],
+            sizes=self.sizes[kept],
+            spans=self.spans[kept],
+        )
 
 
 @dataclass(frozen=True)
@@ -86,12 +98,9 @@ class Recall:
 
 @dataclass(frozen=True)
 class Screen:
-    """How scores are screened: a precision, and a reach for every fact.
+    """How scores are screened: a precision, and for every fact a reach that allows for its rounding.
 
-    A pair is close if its lead is at most ``threshold``, a positive number, per unit of span. A span is
-    at most the two outputs' lengths together. So a score, raised by reach times its output's length,
-    must top the target's score lowered by reach times the target's length; the reach allows for the
-    screen's rounding.
+    A pair is close if its gap is at most ``threshold``, a positive number, times its size.
     """
 
     threshold: float
@@ -100,34 +109,33 @@ class Screen:
 
     @classmethod
     def of(cls, images: Reals, threshold: float, lengths: Sequence[float]) -> Screen:
-        """Return the fastest screen that is sharp enough for outputs of these shortest, longest lengths."""
+        """Return the fastest screen that is sharp enough, for outputs from shortest to longest."""
         sizes = np.linalg.norm(images, axis=1)
-        blur = 2 * (images.shape[1] + 4) * _SINGLE_UNIT * sizes
+        # Both scores of a gap are off by so much per unit of their outputs' lengths.
+        blur = np.sqrt(2) * (images.shape[1] + 8) * _SINGLE_UNIT * sizes
         sharp = blur.max() <= _TOLERABLE_BLUR * threshold
         moderate = lengths[0] > _MODERATE[0] and max(lengths[1], sizes.max()) < _MODERATE[1]
         if sharp and moderate:
             return cls(threshold, np.float32, threshold + blur)
         return cls(threshold, np.float64, threshold + blur * 2.0**-29)
 
-    def close(
-        self, scores: Any, own: Reals, lengths: Any, own_lengths: Reals, rows: slice
-    ) -> Any:
+    def close(self, scores: Any, own: Reals, own_squares: Reals, squares: Any, rows: slice) -> Any:
         """Return how many candidates of each row are close, their columns, and the best score."""
-        reaches = self.reaches[rows]
-        bars = np.asarray(own - reaches * own_lengths, dtype=self.precision)
-        return kernels.close(
-            scores, bars, np.asarray(reaches, dtype=self.precision), np.atleast_2d(lengths)
+        narrow = (
+            np.asarray(array, dtype=self.precision)
+            for array in (own, self.reaches[rows], own_squares)
         )
+        return kernels.close(scores, *narrow, np.atleast_2d(squares))  # type: ignore[call-arg]
 
     def finish(
         self,
         images: Reals,
         target_outputs: Reals,
         pairs: Pairs,
-        least_lead: float,
+        least_gap: float,
         each: Each,
     ) -> Scan:
-        """Return the scan with the leads of the screened pairs; ``least_lead`` is what the screen saw."""
+        """Return the scan with the gaps of the screened pairs; ``least_gap`` is what the screen saw."""
         gaps, spans = np.empty(len(pairs)), np.empty(len(pairs))
 
         def measure(part: slice) -> None:
@@ -137,17 +145,15 @@ class Screen:
             )
 
         list(each(measure, threads.blocks(len(images))))
+        facts = pairs.facts
         lost = np.zeros(len(images), dtype=bool)
-        lost[pairs.facts[gaps <= 0]] = True
-        leads = np.divide(gaps, spans, out=np.zeros_like(gaps), where=spans > 0)
-        kept = leads <= self.threshold
-        return Scan(
-            pairs.where(kept),
-            leads[kept],
-            spans[kept],
-            len(images) - int(np.count_nonzero(lost)),
-            float(min(gaps.min(initial=np.inf), least_lead)),
-        )
+        lost[facts[gaps <= 0]] = True
+        squares = np.einsum("ij,ij->i", pairs.table, pairs.table)[pairs.index]
+        sizes = np.sqrt(np.einsum("ij,ij->i", target_outputs, target_outputs)[facts] + squares)
+        recalled = len(images) - int(np.count_nonzero(lost))
+        smallest = float(min(gaps.min(initial=np.inf), least_gap))
+        found = Scan(pairs, gaps, sizes, spans, recalled, smallest)
+        return found.where(gaps <= self.threshold * sizes)
 
 
 def row_blocks(rows: int, row_bytes: int) -> list[slice]:

@@ -1,13 +1,14 @@
-r"""The squared hinge on normalised leads, its gradient and its curvature.
+r"""The squared hinge on leads, its gradient and its curvature.
 
-Every constraint (fact :math:`i`, rival :math:`j`) is a unit vector in the space of weights,
-:math:`A_{ij} = (y_i - y_j) x_i^T / (|y_i - y_j| |x_i|)`, and
+Every constraint (fact :math:`i`, rival :math:`j`) is a matrix
+:math:`A_{ij} = (y_i - y_j) x_i^T / (u_{ij} |x_i|)`, with a unit :math:`u_{ij}` that makes its length about
+one, and
 
 .. math:: f(W) = \frac12 \sum r_{ij}^2 , \qquad r_{ij} = (1 - \langle W, A_{ij} \rangle)_+ .
 
 Its derivatives live on the active pairs alone, a few per fact. Since
 :math:`\nabla f = -\sum r_{ij} A_{ij}`, the residuals are multipliers that bound the normalised margin of
-*any* weights by :math:`|\nabla f|_F / \sum r_{ij}`.
+*any* weights by :math:`|\nabla f|_F / \sum r_{ij} |A_{ij}|_F`.
 """
 
 from __future__ import annotations
@@ -36,11 +37,13 @@ _SPARSE_ROWS = 0.8
 class Task:
     """A problem with its inputs scaled to unit length, and the threads to work on it with.
 
-    Neither storability nor the normalised margin depends on the inputs' lengths; speed does.
+    Neither storability nor the normalised margin depends on the inputs' lengths; speed does. The unit
+    of a pair's lead is its size, or its exact span, as the largest normalised margin needs it.
     """
 
     problem: Problem
     each: Each
+    exact: bool = False
 
     @cached_property
     def lengths(self) -> Reals:
@@ -75,12 +78,13 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """The squared hinge at some weights: the active pairs and their residuals."""
+    """The squared hinge at some weights: the active pairs, their units and their residuals."""
 
     task: Task
     weights: Reals
     images: Reals
     scan: Scan
+    units: Reals
     residuals: Reals
 
     @classmethod
@@ -88,8 +92,13 @@ class Hinge:
         """Evaluate the hinge; ``images`` may be passed if they are known."""
         if images is None:
             images = task.images(weights)
-        scan = task.problem.scan(images, 1.0, task.each)
-        return cls(task, weights, images, scan, 1.0 - scan.leads)
+        if not task.exact:
+            scan = task.problem.scan(images, 1.0, task.each)
+            return cls(task, weights, images, scan, scan.sizes, 1 - scan.gaps / scan.sizes)
+        # A span is at most the root of two times the size.
+        scan = task.problem.scan(images, np.sqrt(2), task.each)
+        scan = scan.where(scan.gaps <= scan.spans)
+        return cls(task, weights, images, scan, scan.spans, 1 - scan.gaps / scan.spans)
 
     @property
     def objective(self) -> float:
@@ -104,7 +113,7 @@ class Hinge:
     @cached_property
     def gradient(self) -> Reals:
         """Derivative with respect to the weights."""
-        values, pairs = -self.residuals / self.scan.spans, self.scan.pairs
+        values, pairs = -self.residuals / self.units, self.scan.pairs
         pulled = np.empty_like(self.images)
 
         def work(part: slice) -> None:
@@ -118,23 +127,23 @@ class Hinge:
     @property
     def margin_upper(self) -> float:
         """Bound on the normalised margin of any weights, from the residuals as multipliers."""
-        total = float(self.residuals.sum())
+        total = float(self.residuals @ (self.scan.spans / self.units))
         return float(np.linalg.norm(self.gradient)) / total if total > 0 else np.inf
 
     @property
     def margin_lower(self) -> float:
-        """Normalised margin of these weights, if a close pair decides it."""
+        """Smallest normalised lead of these weights among the close pairs."""
         size = float(np.linalg.norm(self.weights))
-        if size == 0 or not len(self.scan.leads):
+        if size == 0 or not len(self.scan.gaps):
             return -np.inf
-        return float(self.scan.leads.min()) / size
+        return float((self.scan.gaps / self.scan.spans).min()) / size
 
     def multipliers(self) -> Multipliers:
         """Return the residuals as multipliers of the constraints of the problem as it was given."""
         kept = self.residuals > 0
         pairs = self.scan.pairs.where(kept)
         lengths = self.task.lengths[pairs.facts]
-        values = self.residuals[kept] / self.scan.spans[kept] / np.where(lengths > 0, lengths, 1.0)
+        values = self.residuals[kept] / self.units[kept] / np.where(lengths > 0, lengths, 1.0)
         return Multipliers(pairs.facts, pairs.rivals, values)
 
 
@@ -157,7 +166,7 @@ class Curvature:
         self._targets = targets.astype(precision)
         self._table = pairs.table.astype(precision)
         self._pointer, self._index = pointer, pairs.index
-        self._scales = (1 / hinge.scan.spans**2).astype(precision)
+        self._scales = (1 / hinge.units**2).astype(precision)
         self._parts = threads.blocks(len(inputs))
         self.precision = precision
         self.trace = float(len(pairs))

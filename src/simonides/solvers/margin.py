@@ -64,7 +64,7 @@ def maximum_margin(
     if found.status is not Status.STORED:
         return found
     with crew(threads) as each:
-        return _widen(Task(problem, each), found, gap, max_steps, watch)
+        return _widen(Task(problem, each, exact=True), found, gap, max_steps, watch)
 
 
 def _widen(

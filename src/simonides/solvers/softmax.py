@@ -195,7 +195,7 @@ class _Own:
         best, mass, pulled = np.empty_like(target), np.empty_like(target), np.empty_like(images)
         for low in range(0, size, self._rows):
             rows = slice(low, min(low + self._rows, size))
-            drawn = self._problem._outputs(slice(part.start + rows.start, part.start + rows.stop))
+            drawn = self._problem.rivals_of(slice(part.start + rows.start, part.start + rows.stop))
             outputs = drawn.astype(images.dtype, copy=False)
             scores = np.matmul(outputs, images[rows, :, None])[:, :, 0]
             scores.max(axis=1, out=best[rows])

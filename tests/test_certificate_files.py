@@ -1,0 +1,179 @@
+"""Certificates on disk: what is saved comes back, what is damaged or foreign is refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zipfile
+
+import numpy as np
+import pytest
+
+from simonides.certificate import Certificate, Claim, verify
+from simonides.problems.decoupled import DecoupledProblem
+from simonides.problems.original import OriginalProblem
+from simonides.solvers.decide import decide
+
+KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
+
+
+def storable(kind="original", seed=0):
+    problem = KINDS[kind].gaussian(6, 5, 4, seed=seed)
+    found = decide(problem).certificate
+    assert found.claim is Claim.STORABLE
+    return problem, found
+
+
+def unstorable(kind="original", seed=0):
+    problem = KINDS[kind].gaussian(16, 3, 3, seed=seed)
+    found = decide(problem).certificate
+    assert found.claim is Claim.NOT_STORABLE
+    return problem, found
+
+
+@pytest.mark.parametrize("make", [storable, unstorable], ids=["storable", "not-storable"])
+@pytest.mark.parametrize("kind", sorted(KINDS))
+def test_what_is_saved_comes_back(make, kind, tmp_path):
+    problem, found = make(kind)
+    path = found.save(tmp_path / "proof.npz")
+    assert path == tmp_path / "proof.npz"
+    back = Certificate.load(str(path))
+    assert (back.claim, back.fingerprint) == (found.claim, found.fingerprint)
+    for name in ("weights", "pair_facts", "pair_rivals", "multipliers"):
+        one, other = getattr(found, name), getattr(back, name)
+        if one is None:
+            assert other is None
+        else:
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype
+    assert verify(back, problem).valid
+    again = back.save(tmp_path / "again.npz")
+    assert verify(Certificate.load(again), problem) == verify(found, problem)
+
+
+def test_the_name_of_the_file_is_kept(tmp_path):
+    _, found = storable()
+    assert found.save(tmp_path / "proof").exists()
+
+
+def written(path, **fields):
+    with path.open("wb") as file:
+        np.savez(file, **fields)
+    return path
+
+
+GOOD = {"claim": "storable", "fingerprint": "0", "format": 1}
+
+
+class Trap:
+    """What executes code when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.path),)
+
+
+@pytest.mark.parametrize("field", ["weights", "claim", "extra"])
+def test_pickled_objects_are_refused_and_never_loaded(field, tmp_path):
+    sprung = tmp_path / "sprung"
+    array = np.empty((1,), dtype=object)
+    array[0] = Trap(sprung)
+    path = written(tmp_path / "bad.npz", **(GOOD | {field: array}))
+    with pytest.raises(ValueError, match=r"bad\.npz.*written by"):
+        Certificate.load(path)
+    assert not sprung.exists()
+
+
+def test_a_plain_pickle_is_refused_and_never_loaded(tmp_path):
+    sprung, path = tmp_path / "sprung", tmp_path / "bad.npz"
+    path.write_bytes(pickle.dumps(Trap(sprung)))
+    with pytest.raises(ValueError, match=r"bad\.npz"):
+        Certificate.load(path)
+    assert not sprung.exists()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"nothing", b"PK\x03\x04", b"\x93NUMPY\x01\x00"],
+    ids=["empty", "text", "zip", "npy"],
+)
+def test_other_files_are_refused(content, tmp_path):
+    path = tmp_path / "bad.npz"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"bad\.npz"):
+        Certificate.load(path)
+
+
+@pytest.mark.parametrize("missing", sorted(GOOD))
+def test_a_missing_header_is_refused(missing, tmp_path):
+    fields = {name: value for name, value in GOOD.items() if name != missing}
+    with pytest.raises(ValueError, match=missing):
+        Certificate.load(written(tmp_path / "bad.npz", **fields))
+
+
+def test_an_unknown_claim_or_format_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="perhaps"):
+        Certificate.load(written(tmp_path / "bad.npz", **(GOOD | {"claim": "perhaps"})))
+    with pytest.raises(ValueError, match="format = 2"):
+        Certificate.load(written(tmp_path / "bad.npz", **(GOOD | {"format": 2})))
+
+
+def test_a_missing_file_says_so(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        Certificate.load(tmp_path / "nothing.npz")
+
+
+def test_a_truncated_file_is_refused(tmp_path):
+    _, found = storable()
+    path = found.save(tmp_path / "proof.npz")
+    content = path.read_bytes()
+    for length_kept in range(0, len(content), 7):
+        path.write_bytes(content[:length_kept])
+        with pytest.raises(ValueError, match=r"proof\.npz"):
+            Certificate.load(path)
+
+
+def test_flipped_bits_never_crash_and_never_prove_anything_new(tmp_path):
+    problem, found = storable()
+    path = found.save(tmp_path / "proof.npz")
+    content = path.read_bytes()
+    for place in range(0, len(content), 3):
+        damaged = bytearray(content)
+        damaged[place] ^= 0xFF
+        path.write_bytes(damaged)
+        try:
+            back = Certificate.load(path)
+        except ValueError:
+            continue
+        if verify(back, problem).valid:
+            np.testing.assert_array_equal(back.weights, found.weights)
+
+
+def damaged_deflate(path):
+    _, found = storable()
+    found.save(path)
+    content = bytearray(path.read_bytes())
+    with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
+        start = archive.getinfo("weights.npy").header_offset
+    content[start + 60 : start + 90] = b"\xff" * 30
+    path.write_bytes(content)
+
+
+def lone_array(path):
+    with path.open("wb") as file:
+        np.save(file, np.zeros(3))
+
+
+def vector_format(path):
+    written(path, **(GOOD | {"format": np.array([1, 1])}))
+
+
+@pytest.mark.parametrize("damage", [damaged_deflate, lone_array, vector_format])
+def test_damaged_files_are_refused(damage, tmp_path):
+    path = tmp_path / "bad.npz"
+    damage(path)
+    with pytest.raises(ValueError, match=r"bad\.npz|format"):
+        Certificate.load(path)
