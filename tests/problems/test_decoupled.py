@@ -69,19 +69,21 @@ def test_kept_or_drawn_anew_and_against_dense_arithmetic(facts, candidates, thre
     kept, anew = problem.scan(images, threshold), drawn_anew(problem).scan(images, threshold)
     for name in ("pointer", "rivals", "index", "table"):
         np.testing.assert_array_equal(getattr(kept.pairs, name), getattr(anew.pairs, name))
-    np.testing.assert_array_equal(kept.leads, anew.leads)
-    np.testing.assert_array_equal(kept.spans, anew.spans)
-    assert (kept.recalled, kept.smallest_gap) == (anew.recalled, anew.smallest_gap)
+    for name in ("gaps", "sizes", "spans"):
+        np.testing.assert_array_equal(getattr(kept, name), getattr(anew, name))
+    assert kept.recalled == anew.recalled
 
     differences = np.array([problem.target_outputs[i] - problem.rivals(i) for i in range(facts)])
     gaps = np.einsum("ijk,ik->ij", differences, images)
-    leads = gaps / np.linalg.norm(differences, axis=2)
-    expected = {(int(i), int(j) + 1) for i, j in np.argwhere(leads <= threshold)}
+    rivals = np.array([problem.rivals(i) for i in range(facts)])
+    sizes = np.sqrt(np.sum(problem.target_outputs**2, axis=1)[:, None] + np.sum(rivals**2, axis=2))
+    expected = {(int(i), int(j) + 1) for i, j in np.argwhere(gaps <= threshold * sizes)}
     found = list(zip(kept.pairs.facts.tolist(), kept.pairs.rivals.tolist(), strict=True))
     assert len(found) == len(expected)
     assert set(found) == expected
-    there = [leads[fact, rival - 1] for fact, rival in found]
-    np.testing.assert_allclose(kept.leads, there, rtol=1e-12, atol=1e-13)
+    for measured, exact in ((kept.gaps, gaps), (kept.sizes, sizes)):
+        there = [exact[fact, rival - 1] for fact, rival in found]
+        np.testing.assert_allclose(measured, there, rtol=1e-12, atol=1e-13)
     assert kept.recalled == np.count_nonzero((gaps > 0).all(axis=1))
     recall = drawn_anew(problem).recall(images)
     assert recall.recalled == kept.recalled
@@ -205,13 +207,13 @@ def test_scan_does_not_depend_on_blocks(monkeypatch):
     for part in (problem.scan(images, 0.7), drawn_anew(problem).scan(images, 0.7)):
         np.testing.assert_array_equal(part.pairs.pointer, whole.pairs.pointer)
         np.testing.assert_array_equal(part.pairs.rivals, whole.pairs.rivals)
-        np.testing.assert_array_equal(part.leads, whole.leads)
+        np.testing.assert_array_equal(part.gaps, whole.gaps)
         assert part.recalled == whole.recalled
 
 
 def test_rivals_are_single_precision_numbers_held_exactly():
     problem = DecoupledProblem.gaussian(4, 3, seed=0)
-    drawn = problem._outputs(slice(1, 3))
+    drawn = problem.rivals_of(slice(1, 3))
     assert (drawn.dtype, drawn.shape) == (np.float32, (2, 3, 3))
     for row in (1, 2):
         assert problem.rivals(row).dtype == np.float64
@@ -237,7 +239,7 @@ def test_inputs_and_targets_cannot_change():
 def test_rivals_cannot_change():
     problem = DecoupledProblem.gaussian(4, 3, seed=0)
     before = problem.rivals(0).copy()
-    assert not problem._outputs(slice(0, 4)).flags.writeable
+    assert not problem.rivals_of(slice(0, 4)).flags.writeable
     handed_out = problem.rivals(0)
     if handed_out.flags.writeable:  # a copy
         handed_out[:] = 7

@@ -22,18 +22,17 @@ def changed(array, place, value):
 
 
 def naive(problem, images, threshold):
-    """Every pair one by one: leads per span of those within the threshold, recall, smallest gap."""
+    """Every pair one by one: gaps of those within the threshold, recall, the smallest gap."""
     close, recalled, smallest = {}, 0, np.inf
     for fact in range(problem.facts):
         own = problem.outputs[problem.targets[fact]]
         gaps = []
         for rival in range(problem.candidates):
             if rival != problem.targets[fact]:
-                difference = own - problem.outputs[rival]
-                gaps.append(float(difference @ images[fact]))
-                lead = gaps[-1] / float(np.linalg.norm(difference))
-                if lead <= threshold:
-                    close[fact, rival] = lead
+                other = problem.outputs[rival]
+                gaps.append(float((own - other) @ images[fact]))
+                if gaps[-1] <= threshold * np.sqrt(own @ own + other @ other):
+                    close[fact, rival] = gaps[-1]
         recalled += min(gaps) > 0
         smallest = min(smallest, *gaps)
     return close, recalled, smallest
@@ -218,13 +217,15 @@ def test_scan_against_dense_arithmetic(facts, candidates, threshold):
     assert len(found) == len(set(found)) == len(scan.pairs)
     assert found == sorted(found)
     assert set(found) == set(close)
-    np.testing.assert_allclose(scan.leads, [close[pair] for pair in found], rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(scan.gaps, [close[pair] for pair in found], rtol=1e-12, atol=1e-13)
     assert scan.recalled == recalled
     np.testing.assert_array_equal(
         scan.pairs.table[scan.pairs.index], problem.outputs[scan.pairs.rivals]
     )
-    spans = problem.target_outputs[scan.pairs.facts] - problem.outputs[scan.pairs.rivals]
-    np.testing.assert_allclose(scan.spans, np.linalg.norm(spans, axis=1), rtol=1e-14)
+    own, others = problem.target_outputs[scan.pairs.facts], problem.outputs[scan.pairs.rivals]
+    np.testing.assert_allclose(scan.spans, np.linalg.norm(own - others, axis=1), rtol=1e-14)
+    sizes = np.linalg.norm(np.hstack((own, others)), axis=1)
+    np.testing.assert_allclose(scan.sizes, sizes, rtol=1e-14)
     assert scan.pairs.pointer[0] == 0
     assert scan.pairs.pointer[-1] == len(scan.pairs)
     recall = problem.recall(images)
@@ -240,7 +241,7 @@ def test_scan_does_not_depend_on_blocks(monkeypatch):
     blocks = problem.scan(images, 0.7)
     np.testing.assert_array_equal(blocks.pairs.pointer, whole.pairs.pointer)
     np.testing.assert_array_equal(blocks.pairs.rivals, whole.pairs.rivals)
-    np.testing.assert_array_equal(blocks.leads, whole.leads)
+    np.testing.assert_array_equal(blocks.gaps, whole.gaps)
     assert blocks.recalled == whole.recalled
     assert problem.recall(images).recalled == whole.recalled
 
@@ -248,8 +249,8 @@ def test_scan_does_not_depend_on_blocks(monkeypatch):
 def test_a_tie_is_not_recalled():
     problem = OriginalProblem(np.eye(2), np.eye(2))
     scan = problem.scan(np.zeros((2, 2)), 1.0)
-    assert (scan.recalled, scan.smallest_gap, len(scan.pairs)) == (0, 0.0, 2)
-    assert scan.leads.tolist() == [0.0, 0.0]
+    assert (scan.recalled, len(scan.pairs)) == (0, 2)
+    assert scan.gaps.tolist() == [0.0, 0.0]
     recall = problem.recall(np.zeros((2, 2)))
     assert (recall.recalled, recall.smallest_gap) == (0, 0.0)
 

@@ -125,8 +125,8 @@ class PlantedDecoupled(DecoupledProblem):
     def planted(self):
         return np.random.default_rng(self.seed).standard_normal((self.dim_out, self.dim_in))
 
-    def _outputs(self, rows):
-        rivals = super()._outputs(rows).astype(np.float64)
+    def rivals_of(self, rows):
+        rivals = super().rivals_of(rows).astype(np.float64)
         images = self.inputs[rows] @ self.planted.T
         gaps = np.einsum("ijk,ik->ij", self.target_outputs[rows, None] - rivals, images)
         shifts = (gaps - self.lead) / np.einsum("ik,ik->i", images, images)[:, None]
@@ -162,7 +162,7 @@ def test_planted_facts_are_never_called_not_storable(kind, lead):
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_bound_never_falls_below_a_planted_margin(kind, lead):
     # "Not storable" is said up to a tolerance; the bracket stays true below it.
-    for seed in range(6):
+    for seed in range(4):
         problem, weights = plant(kind, seed, lead)
         planted = verify(
             Certificate(Claim.STORABLE, problem.fingerprint(), weights=weights), problem
@@ -200,7 +200,7 @@ def cover(facts, parameters):
 @pytest.mark.parametrize("load", [1.5, 2.0, 2.5])
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_two_outputs_follow_cover(kind, load):
-    trials = 50
+    trials = 40
     dim_in, dim_out = (8, 3) if kind == "original" else (3, 3)
     parameters = dim_in if kind == "original" else dim_in * dim_out
     facts = round(load * parameters)

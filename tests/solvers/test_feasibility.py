@@ -33,19 +33,19 @@ def all_gaps(problem, weights):
     ]
 
 
-def units(problem):
-    """Every constraint as a unit vector."""
+def rows_of(problem):
+    """Every constraint (y_i - y_j) x_i', per unit of the pair's size and of the input's length."""
     rows = []
     for fact in range(problem.facts):
-        differences = problem.target_outputs[fact] - problem.competitors(fact)[1]
-        for difference in differences:
-            row = np.outer(difference, problem.inputs[fact]).ravel()
-            rows.append(row / np.linalg.norm(row))
+        target, x = problem.target_outputs[fact], problem.inputs[fact]
+        for vector in problem.competitors(fact)[1]:
+            size = np.sqrt(target @ target + vector @ vector)
+            rows.append(np.outer(target - vector, x / np.linalg.norm(x)).ravel() / size)
     return np.array(rows)
 
 
 def residuals_of(problem, weights):
-    return np.maximum(1 - units(problem) @ weights.ravel(), 0)
+    return np.maximum(1 - rows_of(problem) @ weights.ravel(), 0)
 
 
 CASES = pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_the_newton_direction_solves_the_newton_equation(
     problem = make(kind, facts, 4, 3, candidates=candidates)
     weights = 0.3 * np.random.default_rng(1).standard_normal((3, 4))
     hinge = Hinge.at(Task(problem, map), weights)
-    rows = units(problem)[residuals_of(problem, weights) > 0]
+    rows = rows_of(problem)[residuals_of(problem, weights) > 0]
     hessian = rows.T @ rows + ridge * np.eye(12)
     slope = hinge.gradient.ravel() + ridge * weights.ravel()
     direction = _newton_direction(hinge, 1e-8, ridge, precision).ravel()
@@ -111,7 +111,8 @@ def test_the_bound_of_a_step_is_that_of_its_residuals(kind, facts, candidates):
     residuals = residuals_of(problem, solution.weights)
     progress = solution.history[0]
     assert progress.objective == pytest.approx(residuals @ residuals / 2, rel=1e-9)
-    bound = np.linalg.norm(residuals @ units(problem)) / residuals.sum()
+    rows = rows_of(problem)
+    bound = np.linalg.norm(residuals @ rows) / (residuals @ np.linalg.norm(rows, axis=1))
     assert progress.margin_upper == pytest.approx(bound, rel=1e-9)
     assert solution.margin_upper == progress.margin_upper
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from simonides import __version__
-from simonides.cli import capacity, decide, report, require, theory, verify
+from simonides.cli import capacity, decide, report, require, theory, threshold, train, verify
 
 app = typer.Typer(
     name="simonides",
@@ -39,5 +39,7 @@ app.command("capacity")(capacity.capacity)
 app.command("require")(require.require)
 app.command("decide")(decide.decide)
 app.command("verify")(verify.verify)
+app.command("threshold")(threshold.threshold)
+app.command("train")(train.train)
 app.command("theory")(theory.theory)
 app.command("report")(report.report)

@@ -12,6 +12,8 @@ from simonides.cli.progress import live
 if TYPE_CHECKING:
     from simonides.solvers.solution import Progress
 
+_MARGIN_GAP = 1e-3
+
 
 def decide(
     dim: options.Dim = None,
@@ -21,6 +23,10 @@ def decide(
     inputs: instance.Inputs = None,
     outputs: instance.Outputs = None,
     targets: instance.Targets = None,
+    rank: options.Rank = None,
+    margin: Annotated[
+        bool, typer.Option(help="Go on to the largest margin, to a relative gap of 0.001.")
+    ] = False,
     tolerance: Annotated[float, typer.Option(help="Normalised margin that counts as none.")] = 1e-9,
     save: Annotated[str | None, typer.Option(help="Write the proof to FILE.npz.")] = None,
     as_json: options.Json = False,
@@ -39,9 +45,15 @@ def decide(
     if save is not None and not save.endswith(".npz"):
         raise arguments.refuse("save", save, "a file ending in .npz", "rename it")
     with live(_line, quiet=as_json) as watch:
-        found = solve(asked, tolerance=tolerance, watch=watch)
+        found = solve(
+            asked,
+            rank,
+            margin_gap=_MARGIN_GAP if margin else None,
+            tolerance=tolerance,
+            watch=watch,
+        )
     proof = None
-    if save is not None and found.certificate is not None and found.verdict != Verdict.UNDECIDED:
+    if save is not None and found.certificate is not None:
         proof = str(found.certificate.save(save))
     record = {
         "verdict": str(found.verdict),
@@ -59,14 +71,18 @@ def decide(
         return
     rows = [
         ["verdict", str(found.verdict)],
-        ["largest normalised margin", f"from {found.margin_lower:.3g} to {found.margin_upper:.3g}"],
+        ["largest normalised margin", f"from {found.margin_lower:.4g} to {found.margin_upper:.4g}"],
         ["facts recalled", f"{found.solution.recalled:,} of {asked.facts:,}"],
         ["load", f"{record['load']:.4f}"],
         ["steps", f"{found.solution.steps}"],
         ["seconds", f"{found.solution.seconds:.2f}"],
     ]
     size = f"{asked.dim_out:,} x {asked.dim_in:,}"
-    output.print_table(f"{asked.facts:,} facts in a {size} matrix", ["", ""], rows)
+    bound = "" if rank is None else f" of rank {rank}"
+    notes = []
+    if found.verdict is Verdict.NOT_FOUND:
+        notes.append("No weights of this rank were found. That proves nothing: there may be some.")
+    output.print_table(f"{asked.facts:,} facts in a {size} matrix{bound}", ["", ""], rows, notes)
     if proof:
         output.print_line(f"proof: {proof}")
 

@@ -34,15 +34,9 @@ def read_problem(
     targets: str | None,
 ) -> OriginalProblem | DecoupledProblem:
     """Return the problem that the options name."""
-    from simonides.problems.decoupled import DecoupledProblem
     from simonides.problems.original import OriginalProblem
 
-    kinds: dict[str, type[OriginalProblem] | type[DecoupledProblem]] = {
-        "original": OriginalProblem,
-        "decoupled": DecoupledProblem,
-    }
-    if problem not in kinds:
-        raise arguments.refuse("problem", problem, "'original' or 'decoupled'", "choose one")
+    check_kind(problem)
     if inputs is not None and outputs is not None:
         if dim is not None or facts is not None or problem != "original":
             raise arguments.refuse(
@@ -54,7 +48,24 @@ def read_problem(
         raise arguments.refuse(
             "dim, facts", (dim, facts), "both given", "or pass --inputs and --outputs"
         )
-    return kinds[problem].gaussian(facts, dim, seed=seed)
+    return kinds()[problem].gaussian(facts, dim, seed=seed)
+
+
+def check_kind(problem: str) -> None:
+    """Refuse a kind of problem that there is not."""
+    if problem not in _KINDS:
+        raise arguments.refuse("problem", problem, "'original' or 'decoupled'", "choose one")
+
+
+def kinds() -> dict[str, type[OriginalProblem] | type[DecoupledProblem]]:
+    """Return the kinds of problem by name."""
+    from simonides.problems.decoupled import DecoupledProblem
+    from simonides.problems.original import OriginalProblem
+
+    return dict(zip(_KINDS, (OriginalProblem, DecoupledProblem), strict=True))
+
+
+_KINDS = ("original", "decoupled")
 
 
 def _array(name: str, path: str) -> Any:

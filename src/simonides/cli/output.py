@@ -31,12 +31,13 @@ def print_table(
     from rich.padding import Padding
     from rich.table import Table
 
-    table = Table(title=title, title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD, show_header=any(header))
     for position, name in enumerate(header):
         table.add_column(name, justify="left" if position == 0 else "right")
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)
+    console.print(title, style="bold")  # not the table's own, which would wrap to its width
     console.print(table)
     for note in notes:
         console.print(Padding(note, (0, 0, 0, 2)), style="dim")

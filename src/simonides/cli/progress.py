@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
 Item = TypeVar("Item")
 
@@ -49,3 +49,12 @@ def live(line: Callable[[Item], str], *, quiet: bool) -> Iterator[Callable[[Item
         return
     with console.status("starting") as status:
         yield lambda item: status.update(line(item))
+
+
+def counted(items: Iterable[Item], total: int, noun: str, *, quiet: bool) -> Iterator[Item]:
+    """Yield items as they are finished, showing on a terminal how many there are."""
+    with live(lambda done: f"{done} of {total} {noun}", quiet=quiet) as watch:
+        for done, item in enumerate(items, start=1):
+            if watch is not None:
+                watch(done)
+            yield item

@@ -10,6 +10,7 @@ from simonides import arguments
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
+    from simonides.problems.problem import Problem
 
 _SHORTEST, _LONGEST = 1e-70, 1e70
 
@@ -60,4 +61,23 @@ def indices(name: str, value: object, *, size: int, below: int) -> Integers:
         )
     kept = array.astype(np.int64)
     kept.flags.writeable = False
+    return kept
+
+
+def weights(name: str, value: object, problem: Problem) -> Reals:
+    """Return ``value`` as weights of the problem's shape."""
+    kept = matrix(name, value, columns=problem.dim_in)
+    if len(kept) != problem.dim_out:
+        raise arguments.refuse(
+            f"{name}.shape", kept.shape, f"with {problem.dim_out} rows", "dim_out x dim_in"
+        )
+    return kept
+
+
+def rank(value: object, problem: Problem) -> int:
+    """Return ``value`` as the rank of a matrix of the problem's shape."""
+    kept = arguments.whole("rank", value, remedy="pass the inner dimension of the two factors")
+    most = min(problem.dim_in, problem.dim_out)
+    if kept > most:
+        raise arguments.refuse("rank", kept, f"at most {most}", "no matrix has a higher one")
     return kept

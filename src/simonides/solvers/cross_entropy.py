@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Reals
-    from simonides.problems.decoupled import DecoupledProblem
+    from simonides.problems.problem import Problem
     from simonides.solvers.softmax import Precision, Risk
     from simonides.threads import Each
 
@@ -53,7 +53,7 @@ _SMALL_FACTOR = 1e-3
 
 
 def cross_entropy(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     *,
     rank: int | None = None,
     start: Reals | None = None,
@@ -77,22 +77,13 @@ def cross_entropy(
     is ``tolerance`` times the size of its terms (``CONVERGED``), or at ``max_steps``. ``watch`` is called
     after every step. Interrupted, it returns the best so far. Results do not depend on ``threads``.
     """
-    if rank is not None:
-        most = min(problem.dim_in, problem.dim_out)
-        rank = arguments.whole("rank", rank, remedy="pass the inner dimension of the factors")
-        if rank > most:
-            raise arguments.refuse("rank", rank, f"at most {most}", "no matrix has a higher one")
+    rank = None if rank is None else checked.rank(rank, problem)
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
     tolerance = arguments.real(
         "tolerance", tolerance, least=0, open_least=True, remedy="pass a small number such as 1e-7"
     )
     max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
-    if start is not None:
-        start = checked.matrix("start", start, columns=problem.dim_in)
-        if len(start) != problem.dim_out:
-            raise arguments.refuse(
-                "start.shape", start.shape, f"with {problem.dim_out} rows", "dim_out x dim_in"
-            )
+    start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
         job = _Job(tolerance, max_steps, until_stored, watch, each)
         return _solve(problem, job, rank, start, np.random.default_rng(seed))
@@ -110,7 +101,7 @@ class _Job:
 
 
 def _solve(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     job: _Job,
     rank: int | None,
     start: Reals | None,
@@ -251,7 +242,7 @@ class _Factored:
 
 
 def _start(
-    task: OriginalProblem | DecoupledProblem,
+    task: Problem,
     rank: int | None,
     start: Reals | None,
     rng: np.random.Generator,

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
 
 _LONGEST_CG = 400
-_FORCING = (0.01, 0.1)
+_FORCING = (0.01, 0.2)
 _SETTLED = 0.1
 _DAMPING = 1e-11
 _SUFFICIENT_DECREASE = 1e-4
@@ -63,20 +63,9 @@ def feasibility(
         "tolerance", tolerance, least=0, open_least=True, remedy="pass a small margin such as 1e-9"
     )
     max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
-    if start is not None:
-        start = checked_start(problem, start)
+    start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
         return _solve(Task(problem, each), start, tolerance, max_steps, watch)
-
-
-def checked_start(problem: Problem, start: Reals) -> Reals:
-    """Return the starting weights if they fit the problem."""
-    start = checked.matrix("start", start, columns=problem.dim_in)
-    if len(start) != problem.dim_out:
-        raise arguments.refuse(
-            "start.shape", start.shape, f"with {problem.dim_out} rows", "dim_out x dim_in"
-        )
-    return start
 
 
 def _solve(
@@ -111,7 +100,7 @@ def _solve(
             if hinge.scan.recalled > _MOSTLY_RECALLED * task.problem.facts and (
                 doublings < _MOST_DOUBLINGS
             ):
-                hinge = Hinge.at(task, 2 * hinge.weights, 2 * hinge.images)
+                hinge = hinge.doubled()
                 doublings += 1
             moved = newton_step(hinge, _forcing(hinge, before))
             if moved is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from simonides import arguments
+from simonides.problems import checked
 from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Progress, Solution, Status
 from simonides.threads import crew
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from simonides.arrays import Reals
-    from simonides.problems.decoupled import DecoupledProblem
-    from simonides.problems.original import OriginalProblem
+    from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
     from simonides.solvers.softmax import Floats, Precision
 
@@ -40,7 +40,7 @@ _PRECISIONS = ("float32", "float64")
 
 
 def gradient(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     *,
     rank: int | None = None,
     seed: int = 0,
@@ -64,7 +64,7 @@ def gradient(
     two layers 0.03) did best at dimensions 25 and 50 and 5,000 steps. Beyond capacity they do not matter:
     rates from 0.003 to 0.1, scales from 0.001 to 0.1 and warm-ups up to 500 all reach the minimum to
     five digits. Scales and warm-ups matter little below it too. Rates do where facts only just fit:
-    those below 0.03 run out of steps, and two layers take about twice as many at 0.1. There no rate
+    those below 0.03 run out of steps, and two layers take several times as many at 0.1. There no rate
     stores all that ``cross_entropy`` does.
 
     ``backend`` "torch" does the same steps from the same start with PyTorch, on its ``device``; both agree
@@ -72,11 +72,7 @@ def gradient(
     after every step. Interrupted, it returns the weights so far. It is never ``CONVERGED``: whether
     facts not recalled could be, Adam does not tell.
     """
-    if rank is not None:
-        most = min(problem.dim_in, problem.dim_out)
-        rank = arguments.whole("rank", rank, remedy="pass the inner dimension of the layers")
-        if rank > most:
-            raise arguments.refuse("rank", rank, f"at most {most}", "no matrix has a higher one")
+    rank = None if rank is None else checked.rank(rank, problem)
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
     learning_rate = arguments.real(
         "learning_rate",
@@ -139,7 +135,7 @@ class Trainer(Protocol):
 
 
 def _first_layers(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     rank: int | None,
     scale: float,
     rng: np.random.Generator,
@@ -155,7 +151,7 @@ def _first_layers(
 def _trainer(
     backend: str,
     device: str,
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     layers: tuple[Reals, ...],
     plan: Plan,
     threads: int | None,
@@ -177,7 +173,7 @@ def _trainer(
 
 
 def _train(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     trainer: Trainer,
     max_steps: int,
     until_stored: bool,
@@ -215,7 +211,7 @@ def _train(
     )
 
 
-def _recall(problem: OriginalProblem | DecoupledProblem, trainer: Trainer) -> Recall:
+def _recall(problem: Problem, trainer: Trainer) -> Recall:
     return problem.recall(problem.inputs @ _product(trainer.layers()).T)
 
 

@@ -13,7 +13,7 @@ Its derivatives live on the active pairs alone, a few per fact. Since
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -99,6 +99,14 @@ class Hinge:
         scan = task.problem.scan(images, np.sqrt(2), task.each)
         scan = scan.where(scan.gaps <= scan.spans)
         return cls(task, weights, images, scan, scan.spans, 1 - scan.gaps / scan.spans)
+
+    def doubled(self) -> Hinge:
+        """Return the hinge at twice the weights: its active pairs are among those of now."""
+        scan = self.scan.where(2 * self.scan.gaps <= self.units)
+        scan = replace(scan, gaps=2 * scan.gaps, smallest_gap=2 * scan.smallest_gap)
+        units = scan.spans if self.task.exact else scan.sizes
+        residuals = 1 - scan.gaps / units
+        return Hinge(self.task, 2 * self.weights, 2 * self.images, scan, units, residuals)
 
     @property
     def objective(self) -> float:

@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from simonides import arguments
+from simonides.problems import checked
 from simonides.solvers.conjugate import conjugate_gradients
 from simonides.solvers.hinge import Curvature, Hinge, Task
 from simonides.solvers.solution import Progress, Solution, Status
@@ -50,12 +51,7 @@ def low_rank(
     success is ``converged`` where no step improves any more, ``stopped`` at the step limit or when
     interrupted; neither says that the facts cannot be stored.
     """
-    rank = arguments.whole(
-        "rank",
-        rank,
-        most=min(problem.dim_in, problem.dim_out),
-        remedy="pass a rank of the matrix",
-    )
+    rank = checked.rank(rank, problem)
     max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
     with crew(threads) as each:
         return _search(Task(problem, each), rank, max_steps, watch)

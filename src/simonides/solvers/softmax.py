@@ -26,6 +26,7 @@ from simonides.problems.original import OriginalProblem
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
     from simonides.problems.decoupled import DecoupledProblem
+    from simonides.problems.problem import Problem
 
 Precision = Literal["float32", "float64"]
 Floats = NDArray[np.floating[Any]]
@@ -64,7 +65,7 @@ class MeanCrossEntropy:
 
     def __init__(
         self,
-        problem: OriginalProblem | DecoupledProblem,
+        problem: Problem,
         precision: Precision = "float64",
         each: threads.Each = map,
     ) -> None:

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.problems.decoupled import DecoupledProblem
+    from simonides.problems.problem import Problem
     from simonides.solvers.gradient import Plan
 
 
 @contextmanager
 def trainer(
-    problem: OriginalProblem | DecoupledProblem,
+    problem: Problem,
     layers: tuple[Reals, ...],
     plan: Plan,
     device: str,
@@ -49,7 +50,7 @@ class TorchTrainer:
 
     def __init__(
         self,
-        problem: OriginalProblem | DecoupledProblem,
+        problem: Problem,
         layers: tuple[Reals, ...],
         plan: Plan,
         device: torch.device,
