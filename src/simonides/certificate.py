@@ -203,13 +203,14 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
         for layer in reversed(layers):
             images, magnitudes = images @ layer.T, magnitudes @ np.abs(layer).T
         # Absolute errors: relative ones of scores, and what underflow may lose anywhere.
-        blurs = 2 * rounding * np.linalg.norm(magnitudes, axis=1) + paths * _UNDERFLOW
+        lost = paths * _UNDERFLOW * (1 + np.abs(inputs).sum(axis=1))
+        blurs = 2 * rounding * _lengths(magnitudes) + lost
         target_lengths = np.linalg.norm(targets, axis=1) + _UNDERFLOW
         lengths = np.linalg.norm(outputs, axis=1) + _UNDERFLOW
         gaps = np.einsum("ij,ij->i", images, targets)[:, None] - images @ outputs.T
         reaches = target_lengths[:, None] + lengths
         gaps -= blurs[:, None] * reaches
-        gaps -= paths * _UNDERFLOW * (1 + np.abs(inputs).sum(axis=1))[:, None]
+        gaps -= lost[:, None]
         own = np.arange(len(gaps)), problem.targets[facts]
         gaps[own] = np.inf
         worst = int(gaps.min(axis=1).argmin())
@@ -241,9 +242,9 @@ def _layers(certificate: Certificate) -> list[Reals]:
 def _upper_norm(layers: list[Reals]) -> float:
     """Return an upper bound of the Frobenius norm of the product of at most two layers."""
     product = np.linalg.multi_dot(layers) if len(layers) > 1 else layers[0]
-    size = float(np.linalg.norm(product))
+    size = _length(product)
     if len(layers) > 1:
-        magnitude = float(np.linalg.norm(np.abs(layers[0]) @ np.abs(layers[1])))
+        magnitude = _length(np.abs(layers[0]) @ np.abs(layers[1]))
         size += _gamma(layers[0].shape[1] + 4) * magnitude
     return size * (1 + _gamma(product.size + 8)) + _UNDERFLOW
 
@@ -255,7 +256,7 @@ def _least_ratio(
     low = gaps / np.maximum(reaches, np.finfo(float).tiny)
 
     def ratios(rows: Integers, columns: Integers) -> Reals:
-        spans = np.linalg.norm(targets[rows] - outputs[columns], axis=1) * sizes[rows, 0]
+        spans = _lengths(targets[rows] - outputs[columns]) * sizes[rows, 0]
         return np.asarray(gaps[rows, columns] / np.maximum(spans, np.finfo(float).tiny))
 
     rows = np.arange(len(gaps))
@@ -303,7 +304,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     order = np.argsort(facts, kind="stable")
     facts, rivals, values = facts[order], rivals[order], values[order]
     pulled, magnitudes = np.zeros((2, *problem.target_outputs.shape))
-    weight = 0.0
+    weight, possible = 0.0, False
     for rows, outputs in problem.contests():
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
         for start in range(first, last, _CHUNK):
@@ -311,25 +312,37 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
             own = problem.target_outputs[facts[part]]
             vectors = outputs[rivals[part]]
             shares = values[part, None]
-            np.add.at(pulled, facts[part], shares * (own - vectors))
-            np.add.at(magnitudes, facts[part], shares * (np.abs(own) + np.abs(vectors)))
-            spans = np.linalg.norm(own - vectors, axis=1)
+            differences = own - vectors  # each off by rounding once
+            np.add.at(pulled, facts[part], shares * differences)
+            np.add.at(magnitudes, facts[part], shares * np.abs(differences))
+            spans = _lengths(differences)
+            meant = (spans > 0) & problem.inputs[facts[part]].any(axis=1) & (values[part] > 0)
+            possible |= bool(meant.any())
             weight += float((values[part] * spans) @ _lengths(problem.inputs[facts[part]]))
-    if weight == 0:  # lengths cannot underflow: every constraint named is exactly zero
+    if not possible:  # every constraint named is exactly zero
         return 0.0, ""
+    if weight == 0:
+        return np.nan, "multipliers underflow"
     total = pulled.T @ problem.inputs
     magnitude = magnitudes.T @ np.abs(problem.inputs)
     rounding = _gamma(len(values) + problem.facts + 8)
     numerator = (
-        float(np.linalg.norm(total))
-        + rounding * float(np.linalg.norm(magnitude))
-        + len(values) * total.size * _UNDERFLOW
+        _length(total)
+        + rounding * _length(magnitude)
+        + len(values) * total.size * _UNDERFLOW * (1 + float(np.abs(problem.inputs).max()))
     ) * (1 + _gamma(total.size + 8))
     return numerator / (weight * (1 - _gamma(len(values) + sum(total.shape) + 16))), ""
 
 
 def _lengths(rows: Reals) -> Reals:
-    return np.asarray(np.linalg.norm(rows, axis=1))
+    """Return the length of each row; squares of what is divided by the largest cannot all underflow."""
+    peaks = np.abs(rows).max(axis=1)
+    scaled = rows / np.where(peaks > 0, peaks, 1.0)[:, None]
+    return np.asarray(peaks * np.linalg.norm(scaled, axis=1))
+
+
+def _length(matrix: Reals) -> float:
+    return float(_lengths(matrix.reshape(1, -1))[0])
 
 
 def _flaw_of_multipliers(

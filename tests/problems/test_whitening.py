@@ -381,7 +381,7 @@ def test_both_sides_of_the_threshold_are_tried():
     assert min(verdicts.count(Verdict.STORABLE), verdicts.count(Verdict.NOT_STORABLE)) >= 4
 
 
-@pytest.mark.parametrize(("facts", "limit"), [(30, 50), (36, 30), (50, 30)])
+@pytest.mark.parametrize(("facts", "limit"), [(30, 100), (36, 30), (50, 30)])
 def test_deciding_takes_fewer_steps(facts, limit):
     before, after = 0, 0
     for seed in range(2):

@@ -200,6 +200,24 @@ def test_lengths_do_not_matter():
     np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.skipif(not hasattr(Hinge, "doubled"), reason="nothing to double")
+@CASES
+@EXACT
+@pytest.mark.parametrize("scale", [0.01, 0.3, 3.0])
+def test_doubled_weights_need_no_other_pass(kind, facts, candidates, exact, scale):
+    task = Task(make(kind, facts, candidates), map, exact)
+    hinge = Hinge.at(task, weights_of(scale))
+    for _ in range(4):
+        passed, hinge = Hinge.at(task, 2 * hinge.weights), hinge.doubled()
+        np.testing.assert_array_equal(hinge.weights, passed.weights)
+        np.testing.assert_array_equal(hinge.images, passed.images)
+        np.testing.assert_array_equal(hinge.scan.pairs.rivals, passed.scan.pairs.rivals)
+        np.testing.assert_array_equal(hinge.scan.pairs.pointer, passed.scan.pairs.pointer)
+        np.testing.assert_allclose(hinge.residuals, passed.residuals, rtol=1e-12, atol=1e-14)
+        np.testing.assert_allclose(hinge.gradient, passed.gradient, rtol=1e-12, atol=1e-12)
+        assert (hinge.lost, hinge.margin_upper) == (passed.lost, pytest.approx(passed.margin_upper))
+
+
 def test_known_images_are_used():
     problem, weights = make("original", 8), weights_of(0.3)
     task = Task(problem, map)

@@ -177,7 +177,7 @@ def test_an_interruption_keeps_the_bracket():
     problem = OriginalProblem.gaussian(9, 5, seed=1)
     whole, best = maximum_margin(problem, gap=1e-4), optimum(problem)
     storing = next(step.step for step in whole.history if step.violations == 0)
-    for stop in range(whole.steps + 1):
+    for stop in range(0, whole.steps + 1, 2):
 
         def watch(progress, stop=stop):
             if progress.step == stop:

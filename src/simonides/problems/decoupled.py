@@ -150,17 +150,15 @@ class DecoupledProblem:
             outputs: Any = np.asarray(drawn, dtype=screen.precision)
             squares = np.einsum("ijk,ijk->ij", outputs, outputs)
             scores = _scores(outputs, images[rows])
-            counts, found, best = screen.close(
-                scores, targets[rows], target_squares[rows], squares, rows
-            )
+            counts, found = screen.close(scores, targets[rows], target_squares[rows], squares, rows)
             facts = np.repeat(np.arange(len(counts)), counts)
             close = drawn[facts, found].astype(np.float64)
-            return counts, found, float((targets[rows] - best).min()), close
+            return counts, found, close
 
-        counts, found, least, vectors = zip(*each(look, self._row_blocks), strict=True)
+        counts, found, vectors = zip(*each(look, self._row_blocks), strict=True)
         rivals = np.concatenate(found) + 1  # candidate 0 is the target
         pairs = Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
-        return screen.finish(images, self.target_outputs, pairs, min(least), each)
+        return screen.finish(images, self.target_outputs, pairs, each)
 
     def recall(self, images: Reals, each: Each = map) -> Recall:
         """Count the facts whose target beats every rival; ``images`` holds W x for every input."""

@@ -24,21 +24,19 @@ def close(scores, own, reaches, own_squares, squares):  # type: ignore[no-untype
 
     The size of a pair is the root of the sum of its squares, the row's own and that of the column;
     ``squares`` has a row for each row of scores, or one for all. Returns how many there are in each
-    row, their columns, and the best score of each row.
+    row, and their columns.
     """
     rows, columns = scores.shape
     counts = np.zeros(rows, np.int64)
-    best = np.empty(rows)
     for i in range(rows):
         row, square, score = scores[i], squares[i % len(squares)], own[i]
         share = reaches[i] * reaches[i]
         rest = share * own_squares[i]
-        found, top = 0, row[0]
+        found = 0
         for j in range(columns):
             gap = score - row[j]
             found += (gap <= 0) | (gap * gap <= rest + share * square[j])
-            top = max(top, row[j])
-        counts[i], best[i] = found, top
+        counts[i] = found
     chosen = np.empty(counts.sum(), np.int64)
     place = 0
     for i in range(rows):
@@ -51,7 +49,7 @@ def close(scores, own, reaches, own_squares, squares):  # type: ignore[no-untype
                 if (gap <= 0) | (gap * gap <= rest + share * square[j]):
                     chosen[place] = j
                     place += 1
-    return counts, chosen[:place], best
+    return counts, chosen[:place]
 
 
 @_jit

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from simonides.threads import Each
 
 
-_STRUCK_OUT = {np.float32: -1e18, np.float64: -1e150}
-"""Below every score, and with a square that does not overflow."""
+_STRUCK_OUT = {np.float32: -1e18, np.float64: -np.inf}
+"""Below every score."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,13 +197,12 @@ class OriginalProblem:
         def look(rows: slice) -> tuple[Any, ...]:
             own, rivals = self._scores(images, rows, screen.precision)
             own_squares = self._squares[self._targets[rows]]
-            counts, found, best = screen.close(rivals, own, own_squares, squares, rows)
-            return counts, found, float((own - best).min())
+            return screen.close(rivals, own, own_squares, squares, rows)  # type: ignore[no-any-return]
 
-        counts, found, least = zip(*each(look, self._row_blocks), strict=True)
+        counts, found = zip(*each(look, self._row_blocks), strict=True)
         rivals = np.concatenate(found)
         pairs = Pairs(pointers(counts), rivals, rivals, self.outputs)
-        return screen.finish(images, self.target_outputs, pairs, min(least), each)
+        return screen.finish(images, self.target_outputs, pairs, each)
 
     def recall(self, images: Reals, each: Each = map) -> Recall:
         """Count the facts whose target beats every rival; ``images`` holds W x for every input."""

@@ -59,18 +59,13 @@ class Pairs:
 
 @dataclass(frozen=True)
 class Scan:
-    """What a pass found: the close pairs, with gaps, sizes and spans, and how recall stands.
-
-    ``recalled`` counts facts whose target beats every rival; ``smallest_gap`` is the smallest lead of
-    a target over a rival.
-    """
+    """What a pass found: the close pairs, with gaps, sizes and spans, and how many facts are recalled."""
 
     pairs: Pairs
     gaps: Reals
     sizes: Reals
     spans: Reals
     recalled: int
-    smallest_gap: float
 
     def where(self, kept: Any) -> Scan:
         """Return the scan with the pairs that a mask keeps."""
@@ -115,12 +110,12 @@ class Screen:
         blur = np.sqrt(2) * (images.shape[1] + 8) * _SINGLE_UNIT * sizes
         sharp = blur.max() <= _TOLERABLE_BLUR * threshold
         moderate = lengths[0] > _MODERATE[0] and max(lengths[1], sizes.max()) < _MODERATE[1]
-        if sharp and moderate:
+        if sharp and moderate and _MODERATE[0] < threshold < _MODERATE[1]:
             return cls(threshold, np.float32, threshold + blur)
         return cls(threshold, np.float64, threshold + blur * 2.0**-29)
 
     def close(self, scores: Any, own: Reals, own_squares: Reals, squares: Any, rows: slice) -> Any:
-        """Return how many candidates of each row are close, their columns, and the best score."""
+        """Return how many candidates of each row are close, and their columns."""
         narrow = (
             np.asarray(array, dtype=self.precision)
             for array in (own, self.reaches[rows], own_squares)
@@ -132,10 +127,9 @@ class Screen:
         images: Reals,
         target_outputs: Reals,
         pairs: Pairs,
-        least_gap: float,
         each: Each,
     ) -> Scan:
-        """Return the scan with the gaps of the screened pairs; ``least_gap`` is what the screen saw."""
+        """Return the scan with the gaps of the screened pairs."""
         gaps, spans = np.empty(len(pairs)), np.empty(len(pairs))
 
         def measure(part: slice) -> None:
@@ -151,8 +145,7 @@ class Screen:
         squares = np.einsum("ij,ij->i", pairs.table, pairs.table)[pairs.index]
         sizes = np.sqrt(np.einsum("ij,ij->i", target_outputs, target_outputs)[facts] + squares)
         recalled = len(images) - int(np.count_nonzero(lost))
-        smallest = float(min(gaps.min(initial=np.inf), least_gap))
-        found = Scan(pairs, gaps, sizes, spans, recalled, smallest)
+        found = Scan(pairs, gaps, sizes, spans, recalled)
         return found.where(gaps <= self.threshold * sizes)
 
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from simonides import arguments
 from simonides.certificate import Certificate, Claim, margin_upper, verify
-from simonides.problems.original import OriginalProblem
-from simonides.problems.whitening import Whitening
+from simonides.problems import checked
 from simonides.solvers.feasibility import feasibility
 from simonides.solvers.low_rank import low_rank
 from simonides.solvers.margin import maximum_margin
 from simonides.solvers.solution import Solution, Status
+from simonides.solvers.whitened import whitened_feasibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
-
-_UNEVEN = 30.0
-"""Data whose directions differ in size by more than this, in all, are whitened before they are solved."""
-
-_CAUTION = 0.1
-"""Whitened problems are solved to this fraction of the tolerance: bounds change on the way back."""
 
 
 class Verdict(StrEnum):
@@ -76,9 +70,11 @@ def decide(
     largest margin is known to that relative gap. With ``rank`` the weights are a product of two
     factors; the search for them may fail, which proves nothing.
 
+    >>> from simonides.problems.original import OriginalProblem
     >>> str(decide(OriginalProblem.gaussian(20, 10, seed=0)).verdict)
     'storable'
     """
+    start = None if start is None else checked.weights("start", start, problem)
     options: dict[str, Any] = {"max_steps": max_steps, "threads": threads, "watch": watch}
     if rank is not None:
         if margin_gap is not None or start is not None:
@@ -86,53 +82,26 @@ def decide(
                 "rank", rank, "given without margin_gap and start", "drop one of them"
             )
         found = _decision(problem, low_rank(problem, rank, **options), tolerance)
-        if found.verdict is Verdict.STORABLE:
+        if found.verdict is Verdict.STORABLE or found.solution.interrupted:
             return found
         unbounded = decide(problem, tolerance=tolerance, **options)
         if unbounded.verdict is Verdict.NOT_STORABLE:
             return unbounded
         return replace(found, verdict=Verdict.NOT_FOUND)
-    if margin_gap is not None:
-        wide = maximum_margin(problem, gap=margin_gap, start=start, tolerance=tolerance, **options)
-        return _decision(problem, wide, tolerance)
-    whitening = _whitening(problem)
-    if whitening is not None and isinstance(problem, OriginalProblem):
-        begin = None if start is None else whitening.weights_forward(start)
-        solution = feasibility(
-            whitening.applied(problem), start=begin, tolerance=_CAUTION * tolerance, **options
-        )
-        solution = _unwhitened(problem, whitening, solution)
+    options["tolerance"] = tolerance
+    solution = whitened_feasibility(problem, start=start, **options)
+    if solution is not None:
         found = _decision(problem, solution, tolerance)
-        if found.verdict is not Verdict.UNDECIDED:
+        if solution.interrupted or found.verdict is Verdict.NOT_STORABLE:
+            return found
+        if found.verdict is Verdict.STORABLE and margin_gap is None:
             return found
         start = solution.weights
-    return _decision(
-        problem, feasibility(problem, start=start, tolerance=tolerance, **options), tolerance
-    )
-
-
-def _whitening(problem: Problem) -> Whitening | None:
-    """Return what evens out the directions of the data, where they need it."""
-    if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
-        return None
-    whitening = Whitening.of(problem)
-    return whitening if whitening.condition > _UNEVEN else None
-
-
-def _unwhitened(problem: Problem, whitening: Whitening, solution: Solution) -> Solution:
-    weights = whitening.weights_back(solution.weights)
-    weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
-    recall = problem.recall(problem.inputs @ weights.T)
-    status = solution.status
-    if status is Status.STORED and recall.recalled < problem.facts:
-        status = Status.STOPPED
-    return replace(
-        solution,
-        weights=weights,
-        status=status,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-    )
+    if margin_gap is None:
+        solution = feasibility(problem, start=start, **options)
+    else:
+        solution = maximum_margin(problem, gap=margin_gap, start=start, **options)
+    return _decision(problem, solution, tolerance)
 
 
 def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:
@@ -141,13 +110,13 @@ def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decisio
     certificate = _certificate(problem, solution)
     if certificate is None:
         return undecided
-    checked = verify(certificate, problem, tolerance=tolerance)
-    if not checked.valid:
+    outcome = verify(certificate, problem, tolerance=tolerance)
+    if not outcome.valid:
         return undecided
     if certificate.claim is Claim.NOT_STORABLE:
-        return Decision(Verdict.NOT_STORABLE, -np.inf, checked.margin_bound, certificate, solution)
+        return Decision(Verdict.NOT_STORABLE, -np.inf, outcome.margin_bound, certificate, solution)
     upper = margin_upper(certificate, problem)
-    return Decision(Verdict.STORABLE, checked.margin_bound, upper, certificate, solution)
+    return Decision(Verdict.STORABLE, outcome.margin_bound, upper, certificate, solution)
 
 
 def _certificate(problem: Problem, solution: Solution) -> Certificate | None:

@@ -81,7 +81,7 @@ def _solve(
     impossible = task.problem.impossible_pair()
     if impossible is not None:
         return _solution(hinge, Status.INFEASIBLE, history, began, _one_pair(impossible))
-    status, before, doublings = Status.STOPPED, None, 0
+    status, before, doublings, interrupted = Status.STOPPED, None, 0, False
     try:
         for step in range(max_steps + 1):
             upper = hinge.margin_upper
@@ -102,14 +102,17 @@ def _solve(
             ):
                 hinge = hinge.doubled()
                 doublings += 1
+                if hinge.margin_upper < tolerance:
+                    status = Status.INFEASIBLE
+                    break
             moved = newton_step(hinge, _forcing(hinge, before))
             if moved is None:
                 break
             before, hinge = hinge, moved
     except KeyboardInterrupt:
-        status = Status.STOPPED
+        status, interrupted = Status.STOPPED, True
     proof = hinge.multipliers() if status is Status.INFEASIBLE else None
-    return _solution(hinge, status, history, began, proof)
+    return _solution(hinge, status, history, began, proof, interrupted=interrupted)
 
 
 def _forcing(hinge: Hinge, before: Hinge | None) -> float:
@@ -131,7 +134,7 @@ def newton_step(hinge: Hinge, forcing: float, ridge: float = 0.0) -> Hinge | Non
 
     With a ``ridge`` the function that descends is the hinge plus half the ridge times :math:`|W|^2`.
     """
-    for precision in (np.float32, np.float64):
+    for precision in (np.float32, np.float64) if hinge.moderate else (np.float64,):
         moved = _descend(hinge, _newton_direction(hinge, forcing, ridge, precision), ridge)
         if moved is not None:
             return moved
@@ -188,15 +191,19 @@ def _solution(
     history: list[Progress],
     began: float,
     multipliers: Multipliers | None,
+    *,
+    interrupted: bool = False,
 ) -> Solution:
+    recall = hinge.recall()
     return Solution(
         weights=hinge.weights,
         status=status,
-        recalled=hinge.scan.recalled,
-        smallest_gap=hinge.scan.smallest_gap,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
         steps=max(len(history) - 1, 0),
         seconds=time.perf_counter() - began,
         history=tuple(history),
         multipliers=multipliers,
+        interrupted=interrupted,
         margin_upper=history[-1].margin_upper if history else np.inf,
     )

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import threads
+from simonides.problems.scan import Recall
 from simonides.solvers import kernels
 from simonides.solvers.solution import Multipliers
 
@@ -94,7 +95,8 @@ class Hinge:
             images = task.images(weights)
         if not task.exact:
             scan = task.problem.scan(images, 1.0, task.each)
-            return cls(task, weights, images, scan, scan.sizes, 1 - scan.gaps / scan.sizes)
+            units = np.where(scan.sizes > 0, scan.sizes, 1.0)
+            return cls(task, weights, images, scan, units, 1 - scan.gaps / units)
         # A span is at most the root of two times the size.
         scan = task.problem.scan(images, np.sqrt(2), task.each)
         scan = scan.where(scan.gaps <= scan.spans)
@@ -103,8 +105,8 @@ class Hinge:
     def doubled(self) -> Hinge:
         """Return the hinge at twice the weights: its active pairs are among those of now."""
         scan = self.scan.where(2 * self.scan.gaps <= self.units)
-        scan = replace(scan, gaps=2 * scan.gaps, smallest_gap=2 * scan.smallest_gap)
-        units = scan.spans if self.task.exact else scan.sizes
+        scan = replace(scan, gaps=2 * scan.gaps)
+        units = scan.spans if self.task.exact else np.where(scan.sizes > 0, scan.sizes, 1.0)
         residuals = 1 - scan.gaps / units
         return Hinge(self.task, 2 * self.weights, 2 * self.images, scan, units, residuals)
 
@@ -133,6 +135,12 @@ class Hinge:
         return self.task.outer(pulled)
 
     @property
+    def moderate(self) -> bool:
+        """Whether single precision holds the outputs and the squares of their sizes."""
+        sizes = self.scan.sizes
+        return not len(sizes) or bool(sizes.min() > 1e-15 and sizes.max() < 1e15)
+
+    @property
     def margin_upper(self) -> float:
         """Bound on the normalised margin of any weights, from the residuals as multipliers."""
         total = float(self.residuals @ (self.scan.spans / self.units))
@@ -145,6 +153,16 @@ class Hinge:
         if size == 0 or not len(self.scan.gaps):
             return -np.inf
         return float((self.scan.gaps / self.scan.spans).min()) / size
+
+    def recall(self) -> Recall:
+        """Return how recall stands for the inputs as they were given."""
+        problem, lengths = self.task.problem, self.task.lengths
+        gaps = self.scan.gaps * lengths[self.scan.pairs.facts]
+        # A pair that is not close has a gap above its size, which is at least its target's length.
+        beyond = np.linalg.norm(problem.target_outputs, axis=1) * lengths
+        if gaps.min(initial=np.inf) <= beyond.min() and not self.task.exact:
+            return Recall(self.scan.recalled, float(gaps.min()))
+        return problem.recall(problem.inputs @ self.weights.T, self.task.each)
 
     def multipliers(self) -> Multipliers:
         """Return the residuals as multipliers of the constraints of the problem as it was given."""

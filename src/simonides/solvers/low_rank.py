@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import linalg
@@ -88,22 +88,23 @@ class _Factors:
 
     def direction(self, damping: float) -> tuple[Reals, float]:
         """Return the damped Gauss-Newton direction, and by how much it should lower the objective."""
-        left, right = (factor.astype(np.float32) for factor in self.pair)
-        curvature = Curvature(self.hinge, np.float32)
+        precision: Any = np.float32 if self.hinge.moderate else np.float64
+        left, right = (factor.astype(precision) for factor in self.pair)
+        curvature = Curvature(self.hinge, precision)
         # The mean curvature along a coordinate of the factors sets the damping's unit.
         unit = curvature.trace * float(np.vdot(left, left) + np.vdot(right, right))
-        ridge = np.float32(damping * unit / self.stacked.size / self.hinge.weights.size)
+        ridge = precision(damping * unit / self.stacked.size / self.hinge.weights.size)
 
         def operator(step: Reals) -> Reals:
             along_left, along_right = np.split(step, [len(left)])
             bent = curvature(along_left @ right.T + left @ along_right.T)
-            return np.vstack((bent @ right, bent.T @ left)) + ridge * step
+            return np.asarray(np.vstack((bent @ right, bent.T @ left)) + ridge * step)
 
         downhill = -self.gradient()
         size = float(np.linalg.norm(downhill))
         step, _ = conjugate_gradients(
             operator,
-            (downhill / size).astype(np.float32),
+            (downhill / size).astype(precision),
             forcing=_FORCING,
             longest=_LONGEST_CG,
         )
@@ -118,6 +119,8 @@ def _search(
     began = time.perf_counter()
     history: list[Progress] = []
     point = _Factors.start(task, rank)
+    interrupted = False
+    impossible = task.problem.impossible_pair() is not None
     status, damping, doublings, idle = Status.STOPPED, _FIRST_DAMPING, 0, 0
     try:
         for step in range(max_steps + 1):
@@ -129,7 +132,8 @@ def _search(
             if hinge.lost == 0:
                 status = Status.STORED
                 break
-            if idle > _PATIENCE or damping > _MOST_DAMPING:
+            stalled = idle > _PATIENCE or damping > _MOST_DAMPING
+            if stalled or impossible or not point.gradient().any():
                 status = Status.CONVERGED
                 break
             if step == max_steps:
@@ -139,6 +143,8 @@ def _search(
             ):
                 point = _Factors.at(task, np.sqrt(2) * point.stacked)
                 doublings += 1
+                if not point.gradient().any():
+                    continue
             direction, expected = point.direction(damping)
             trial = _Factors.at(task, point.stacked + direction)
             gained = point.hinge.objective - trial.hinge.objective
@@ -150,14 +156,16 @@ def _search(
                 idle += 1
                 damping *= 4
     except KeyboardInterrupt:
-        status = Status.STOPPED
+        status, interrupted = Status.STOPPED, True
+    recall = point.hinge.recall()
     return Solution(
         weights=point.hinge.weights,
         status=status,
-        recalled=point.hinge.scan.recalled,
-        smallest_gap=point.hinge.scan.smallest_gap,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
         steps=max(len(history) - 1, 0),
         seconds=time.perf_counter() - began,
         history=tuple(history),
         factors=point.pair,
+        interrupted=interrupted,
     )

@@ -80,6 +80,8 @@ def _widen(
     try:
         # From a scale where many pairs are active, with the ridge that holds the weights there.
         hinge = Hinge.at(task, scaled(task, found.weights))
+        while not hinge.residuals.any():
+            hinge = Hinge.at(task, hinge.weights / 2)
         size = float(np.vdot(hinge.weights, hinge.weights))
         ridge = max(-float(np.vdot(hinge.gradient, hinge.weights)), hinge.objective) / size
         while len(history) <= max_steps:

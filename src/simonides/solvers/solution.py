@@ -74,3 +74,4 @@ class Solution:
     loss: float | None = None
     margin_lower: float = -math.inf
     margin_upper: float = math.inf
+    interrupted: bool = False

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import special
 from scipy.optimize import brentq
 
-from simonides.solvers.hebbian import hebbian_weights
+from simonides.solvers.hinge import Hinge
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -29,11 +29,15 @@ def scaled(task: Task, weights: Reals | None = None) -> Reals:
     problem = task.problem
     if weights is None or not weights.any():
         weights = problem.target_outputs.T @ task.inputs
+        if not weights.any() and problem.impossible_pair() is None:
+            weights = -Hinge.at(task, weights).gradient  # downhill from zero instead
         if not weights.any():
-            return np.asarray(hebbian_weights(problem))
+            return np.asarray(weights)
     weights = weights / np.abs(weights).max()
     targets, images = problem.target_outputs, task.images(weights)
     size = np.sqrt(np.mean(targets**2))
+    if size == 0:
+        return np.asarray(weights / np.abs(images).max())
     spans = np.sqrt(np.sum(targets**2, axis=1) + targets.shape[1] * size**2)
     leads = np.einsum("ij,ij->i", images, targets) / spans
     deviations = np.linalg.norm(images, axis=1) * size / spans

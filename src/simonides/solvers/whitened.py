@@ -1,0 +1,77 @@
+"""Deciding in whitened coordinates, where data whose directions differ in size take far fewer steps."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides.problems.original import OriginalProblem
+from simonides.problems.whitening import Whitening
+from simonides.solvers.feasibility import feasibility
+from simonides.solvers.solution import Status
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals
+    from simonides.problems.problem import Problem
+    from simonides.solvers.solution import Solution
+
+_UNEVEN = 30.0
+"""Data are worth whitening if directions differ in size by more than this, inputs and outputs together."""
+
+_SHIFTED = 3.0
+"""So are data whose outputs have a mean larger than this, in units of their spread."""
+
+_WIDEST = 1e50
+"""Outputs whose lengths differ by more would leave the range of numbers."""
+
+_CAUTION = 0.1
+"""Solve to this fraction of the tolerance: bounds on the margin change on the way back."""
+
+
+def whitened_feasibility(
+    problem: Problem, *, start: Reals | None = None, tolerance: float = 1e-9, **options: Any
+) -> Solution | None:
+    """Return what ``feasibility`` finds in whitened coordinates, or None where these are no better.
+
+    Weights and multipliers are those of the problem as it was given; whether they prove anything
+    about it has to be checked anew.
+    """
+    if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
+        return None
+    lengths = np.linalg.norm(problem.outputs, axis=1)
+    if lengths.max() > _WIDEST * lengths[lengths > 0].min():
+        return None
+    of_inputs = np.linalg.norm(problem.inputs, axis=1)
+    targets = None if problem.paired else problem.targets
+    even = OriginalProblem(problem.inputs / of_inputs[:, None], problem.outputs, targets)
+    whitening = Whitening.of(even)
+    if whitening.condition <= _UNEVEN and not _is_shifted(problem):
+        return None
+    begin = None if start is None else whitening.weights_forward(start)
+    found = feasibility(
+        whitening.applied(even), start=begin, tolerance=_CAUTION * tolerance, **options
+    )
+    weights = whitening.weights_back(found.weights)
+    weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+    recall = problem.recall(problem.inputs @ weights.T)
+    proof, status = found.multipliers, found.status
+    if proof is not None:
+        proof = replace(proof, values=proof.values / of_inputs[proof.facts])
+    if status is Status.STORED and recall.recalled < problem.facts:
+        status = Status.STOPPED
+    return replace(
+        found,
+        weights=weights,
+        status=status,
+        multipliers=proof,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
+    )
+
+
+def _is_shifted(problem: OriginalProblem) -> bool:
+    centre = problem.outputs.mean(axis=0)
+    spread = float(np.linalg.norm(problem.outputs - centre)) / np.sqrt(problem.candidates)
+    return bool(np.linalg.norm(centre) > _SHIFTED * spread)
