@@ -28,8 +28,8 @@ format: $(VENV)/.test
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(VENV)/.test
-	$(BIN)/python -m benchmarks
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks $(BENCHMARKS)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
@@ -50,6 +50,10 @@ $(VENV)/.core: $(BIN)/python pyproject.toml
 
 $(VENV)/.test: $(BIN)/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.bench: $(BIN)/python pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml

@@ -1,10 +1,14 @@
-"""Run every benchmark, print its table, and write all of them to one JSON file."""
+"""Run benchmarks, print their tables, and write results for the documentation.
 
-import json
+``python -m benchmarks`` runs everything; names run a few, and leave the results of others as they are.
+"""
+
+import os
+import platform
 import sys
-from pathlib import Path
+from typing import Any
 
-from benchmarks import crosstalk, directions, margins, outputs, price
+from benchmarks import crosstalk, directions, growth, margins, outputs, price, published, speed
 
 BENCHMARKS = {
     "price": price.run,
@@ -12,24 +16,46 @@ BENCHMARKS = {
     "crosstalk": crosstalk.run,
     "margins": margins.run,
     "outputs": outputs.run,
+    "loops": growth.loops,
+    "rules": speed.rules,
+    "searching": speed.searching,
+    "converging": speed.converging,
+    "growth": growth.growth,
+    "programming": speed.programming,
+    "training": speed.training,
+    "large": speed.large,
 }
 
 
 def main() -> None:
     """Run the named benchmarks, or all."""
-    out = Path("build/benchmarks.json")
     names = sys.argv[1:] or list(BENCHMARKS)
-    results = {}
+    unknown = [name for name in names if name not in BENCHMARKS]
+    if unknown:
+        sys.exit(f"no benchmark {unknown[0]!r}: choose from {', '.join(BENCHMARKS)}")
+    results = published.read()
+    results["machine"] = {"processors": os.cpu_count(), "architecture": platform.machine()}
     for name in names:
-        rows = results[name] = BENCHMARKS[name]()
-        print(f"\n{name}: {sys.modules[BENCHMARKS[name].__module__].__doc__.splitlines()[0]}")
-        print("  ".join(f"{key:>16}" for key in rows[0]))
-        for row in rows:
-            cells = (f"{v:.4g}" if isinstance(v, float) else str(v) for v in row.values())
-            print("  ".join(f"{cell:>16}" for cell in cells))
-    out.parent.mkdir(exist_ok=True)
-    out.write_text(json.dumps(results, indent=2))
-    print(f"\n{out}")
+        print(f"\n{name}: {BENCHMARKS[name].__doc__.splitlines()[0]}", flush=True)
+        results[name] = BENCHMARKS[name]()
+        _print_table(results[name])
+        published.write(results)
+    print(f"\n{published.RESULTS}")
 
 
-main()
+def _print_table(rows: list[dict[str, Any]]) -> None:
+    keys = [key for key in rows[0] if any(row.get(key) is not None for row in rows)]
+    print("  ".join(f"{key:>14}" for key in keys))
+    for row in rows:
+        cells = (row.get(key) for key in keys)
+        print("  ".join(f"{_cell(value):>14}" for value in cells))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "-"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+if __name__ == "__main__":
+    main()

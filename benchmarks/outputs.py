@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from simonides import DecoupledProblem, OriginalProblem, capacity, decide
+from simonides import DecoupledProblem, OriginalProblem, capacity
+from simonides.solvers.threshold import threshold
 
 _INSTANCES = 10
 
@@ -34,13 +35,7 @@ def run() -> list[dict[str, object]]:
 
 
 def _threshold(kind: type, dim: int, candidates: int | None, theory: float, seed: int) -> int:
-    """Return the largest storable prefix of one instance, by bisection."""
-    low, high = 1, math.ceil(1.6 * theory)
-    whole = kind.gaussian(high, dim, candidates=candidates, seed=seed)
-    while high - low > 1:
-        middle = (low + high) // 2
-        if str(decide(whole.prefix(middle)).verdict) == "storable":
-            low = middle
-        else:
-            high = middle
-    return low
+    """Return how many facts of one instance can be stored."""
+    return threshold(
+        lambda facts: kind.gaussian(facts, dim, candidates=candidates, seed=seed), theory
+    ).facts

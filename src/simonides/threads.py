@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -47,8 +48,29 @@ def crew(threads: int | None = None) -> Iterator[Each]:
         if threads == 1:
             yield map
             return
-        with ThreadPoolExecutor(threads) as pool:
-            yield pool.map
+        with ThreadPoolExecutor(threads - 1) as pool:
+            yield partial(_share, pool, threads)
+
+
+def _share(
+    pool: ThreadPoolExecutor,
+    threads: int,
+    work: Callable[[Any], Any],
+    items: Iterable[Any],
+) -> list[Any]:
+    """Do the work in equal parts, one of them here: handing over costs time, so it is done once."""
+    items = list(items)
+    edges = [len(items) * part // threads for part in range(threads + 1)]
+    parts = [items[low:high] for low, high in pairwise(edges)]
+    others = [pool.submit(_do, work, part) for part in parts[1:] if part]
+    answers = _do(work, parts[0])
+    for other in others:
+        answers += other.result()
+    return answers
+
+
+def _do(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+    return [work(item) for item in items]
 
 
 def blocks(rows: int) -> Sequence[slice]:

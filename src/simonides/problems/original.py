@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from simonides.problems.scan import Precision, Scan
     from simonides.threads import Each
 
+
+_LEAST_ROWS = 512
+"""With fewer rows at a time a matrix product spends its time on rearranging the outputs."""
 
 _STRUCK_OUT = {np.float32: -1e18, np.float64: -np.inf}
 """Below every score."""
@@ -172,19 +176,24 @@ class OriginalProblem:
 
         A zero input gives every output the same score, and equal outputs score the same.
         """
+        return self._impossible_pair
+
+    @cached_property
+    def _impossible_pair(self) -> tuple[int, int] | None:
         silent = np.flatnonzero(~self.inputs.any(axis=1))
         if silent.size:
             fact = int(silent[0])
             return fact, int(self.competitors(fact)[0][0])
-        _, kinds, numbers = np.unique(self.outputs, axis=0, return_inverse=True, return_counts=True)
-        kinds = kinds.ravel()
-        doubled = np.flatnonzero(numbers[kinds[self._targets]] > 1)
-        if not doubled.size:
+        # Adding zero makes negative zero positive, so that equal rows have equal bytes.
+        digests = [hashlib.blake2b(row + 0.0, digest_size=16).digest() for row in self.outputs]
+        repeated = {digest for digest, times in Counter(digests).items() if times > 1}
+        if not repeated:
             return None
-        fact = int(doubled[0])
-        own = self._targets[fact]
-        twins = np.flatnonzero(kinds == kinds[own])
-        return fact, int(twins[twins != own][0])
+        for fact, own in enumerate(self._targets):
+            if digests[own] in repeated:
+                twins = [k for k, digest in enumerate(digests) if digest == digests[own]]
+                return fact, next(twin for twin in twins if twin != own)
+        return None
 
     def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
         """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.
@@ -215,7 +224,7 @@ class OriginalProblem:
 
     @property
     def _row_blocks(self) -> list[slice]:
-        return row_blocks(self.facts, 8 * self.candidates)
+        return row_blocks(self.facts, 8 * self.candidates, least=_LEAST_ROWS)
 
     def _scores(self, images: Reals, rows: slice, precision: Precision) -> tuple[Reals, Any]:
         """Return the scores of the targets, and those of all outputs with the targets' struck out."""

@@ -149,9 +149,9 @@ class Screen:
         return found.where(gaps <= self.threshold * sizes)
 
 
-def row_blocks(rows: int, row_bytes: int) -> list[slice]:
-    """Cut rows into blocks of a few megabytes."""
-    size = max(1, _BLOCK_BYTES // row_bytes)
+def row_blocks(rows: int, row_bytes: int, *, least: int = 1) -> list[slice]:
+    """Cut rows into blocks of a few megabytes, or of the least number of rows that is worth it."""
+    size = max(least, _BLOCK_BYTES // row_bytes)
     return [slice(low, min(low + size, rows)) for low in range(0, rows, size)]
 
 

@@ -34,7 +34,8 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
 
 _LONGEST_CG = 400
-_FORCING = (0.01, 0.2)
+_EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.2
+_COSTLY_PASS = 15
 _SETTLED = 0.1
 _DAMPING = 1e-11
 _SUFFICIENT_DECREASE = 1e-4
@@ -119,14 +120,18 @@ def _forcing(hinge: Hinge, before: Hinge | None) -> float:
     """Return how exactly to solve the next Newton equation.
 
     Loosely while active pairs come and go: an exact step would fit those of now and break the rest.
+    How loosely depends on what the pass over all rivals after it costs, in curvature products.
     """
+    problem = hinge.task.problem
+    costly = problem.candidates > 2 * problem.dim_in * _COSTLY_PASS
+    loose = _LOOSE if costly else _LOOSER
     if before is None:
-        return _FORCING[1]
+        return loose
     now, then = len(hinge.residuals), len(before.residuals)
     if abs(now - then) > _SETTLED * then:
-        return _FORCING[1]
+        return loose
     ratio = np.linalg.norm(hinge.gradient) / np.linalg.norm(before.gradient)
-    return float(np.clip(0.5 * ratio**1.5, *_FORCING))
+    return float(np.clip(0.5 * ratio**1.5, _EXACT, loose))
 
 
 def newton_step(hinge: Hinge, forcing: float, ridge: float = 0.0) -> Hinge | None:

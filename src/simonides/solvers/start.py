@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
     from simonides.solvers.hinge import Task
 
-_PAIRS_PER_PARAMETER = 2.0
+_PAIRS_PER_PARAMETER = 0.5
 _LEAST_REACH, _LARGEST_REACH = 0.5, 40.0
 _LEAST_DEVIATION = 1e-6
 

@@ -1,0 +1,155 @@
+"""One contender on one problem, in a process of its own: time, verdict, recall and peak memory.
+
+Reads a JSON object from standard input and writes one to standard output. Compilation and imports are
+done before the clock starts; drawing the problem is not counted either.
+"""
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from simonides import DecoupledProblem, OriginalProblem, decide
+from simonides.solvers.cross_entropy import cross_entropy
+from simonides.solvers.gradient import gradient
+from simonides.solvers.hebbian import hebbian
+from simonides.solvers.low_rank import low_rank
+from simonides.solvers.pseudo_inverse import pseudo_inverse
+from simonides.solvers.solution import Progress, Solution
+
+_STEPS = 5000
+_PROBE_STEPS = 15
+
+
+def ours(problem: Any, _asked: dict[str, Any]) -> dict[str, Any]:
+    """Decide and prove it; the time includes the verifier's."""
+    found = decide(problem)
+    return {
+        "verdict": str(found.verdict),
+        "accuracy": found.solution.recalled / problem.facts,
+        "steps": found.solution.steps,
+    }
+
+
+def search(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """Search for factors of a given rank."""
+    return _trained(problem, low_rank(problem, asked["rank"]))
+
+
+def converged(problem: Any, _asked: dict[str, Any]) -> dict[str, Any]:
+    """Minimise the cross-entropy to convergence."""
+    return _trained(problem, cross_entropy(problem))
+
+
+def adam(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """Follow the paper's protocol in PyTorch, with as many threads as suit it best.
+
+    It is given up when the time limit, if there is one, has passed; its steps say how far it came.
+    """
+    limit = asked.get("limit")
+
+    def watch(progress: Progress) -> None:
+        if limit is not None and progress.seconds > limit:
+            raise KeyboardInterrupt
+
+    found = gradient(problem, backend="torch", max_steps=_STEPS, watch=watch)
+    answer = {**_trained(problem, found), "threads": asked["threads"]}
+    if found.steps < _STEPS and found.recalled < problem.facts:
+        answer["verdict"] = "given up"
+    return answer
+
+
+def linear_program(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    """Ask HiGHS for the largest margin of weights with entries up to one."""
+    from scipy.optimize import linprog
+
+    rows = np.concatenate(
+        [
+            ((problem.target_outputs[i] - problem.competitors(i)[1])[:, :, None] * x).reshape(
+                -1, problem.dim_in * problem.dim_out
+            )
+            for i, x in enumerate(problem.inputs)
+        ]
+    )
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    count = rows.shape[1]
+    began = time.perf_counter()
+    found = linprog(
+        np.append(np.zeros(count), -1.0),
+        A_ub=np.hstack((-rows, np.ones((len(rows), 1)))),
+        b_ub=np.zeros(len(rows)),
+        bounds=[(-1, 1)] * count + [(None, 1)],
+        method=asked["method"],
+    )
+    seconds = time.perf_counter() - began
+    if found.status != 0:
+        return {"verdict": f"failed: {found.message}", "seconds": seconds}
+    verdict = "storable" if -found.fun > 1e-9 else "not-storable"
+    recall = problem.recall(problem.inputs @ found.x[:-1].reshape(problem.dim_out, -1).T)
+    return {"verdict": verdict, "accuracy": recall.recalled / problem.facts, "seconds": seconds}
+
+
+CONTENDERS: dict[str, Callable[[Any, dict[str, Any]], dict[str, Any]]] = {
+    "simonides": ours,
+    "low-rank": search,
+    "cross-entropy": converged,
+    "adam (torch)": adam,
+    "highs-ds": linear_program,
+    "highs-ipm": linear_program,
+    "hebbian": lambda problem, _: _trained(problem, hebbian(problem)),
+    "pseudo-inverse": lambda problem, _: _trained(problem, pseudo_inverse(problem)),
+}
+
+
+def _trained(problem: Any, found: Solution) -> dict[str, Any]:
+    return {
+        "verdict": "storable" if found.recalled == problem.facts else "none",
+        "accuracy": found.recalled / problem.facts,
+        "loss": found.loss,
+        "steps": found.steps,
+    }
+
+
+def _torch_threads(problem: Any) -> int:
+    """Return the number of threads, up to the cores at hand, at which PyTorch steps fastest."""
+    import torch
+
+    times = {}
+    for threads in range(1, torch.get_num_threads() + 1):
+        torch.set_num_threads(threads)
+        gradient(problem, backend="torch", max_steps=2)
+        began = time.perf_counter()
+        gradient(problem, backend="torch", max_steps=_PROBE_STEPS)
+        times[threads] = time.perf_counter() - began
+    best = min(times, key=lambda threads: times[threads])
+    torch.set_num_threads(best)
+    return best
+
+
+def main() -> None:
+    """Run the contender that standard input asks for."""
+    asked = json.load(sys.stdin)
+    kind = {"original": OriginalProblem, "decoupled": DecoupledProblem}[asked["problem"]]
+    warm = kind.gaussian(60, 10, seed=0)
+    for facts in (20, 60):
+        decide(warm.prefix(facts), threads=1)
+    cross_entropy(warm, threads=1)
+    low_rank(warm, 5, max_steps=3, threads=1)
+    problem = kind.gaussian(asked["facts"], asked["dim"], seed=asked["seed"])
+    if asked["contender"] == "adam (torch)":
+        asked["threads"] = _torch_threads(problem)
+    if asked["contender"].startswith("highs"):
+        asked["method"] = asked["contender"]
+    began = time.perf_counter()
+    answer = CONTENDERS[asked["contender"]](problem, asked)
+    answer.setdefault("seconds", time.perf_counter() - began)
+    answer["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    json.dump(answer, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()

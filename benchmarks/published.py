@@ -1,0 +1,93 @@
+"""What a run leaves for the documentation: results as JSON, tables as Markdown, one picture."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simonides.figures.style import SERIES, canvas, house_style, save
+
+FOLDER = Path("docs/measured")
+RESULTS = FOLDER / "benchmarks.json"
+
+_HEADINGS = {
+    "contender": "contender",
+    "problem": "problem",
+    "dim": "d",
+    "facts": "facts",
+    "seed": "seed",
+    "rank": "rank",
+    "verdict": "verdict",
+    "accuracy": "recalled",
+    "loss": "loss",
+    "steps": "steps",
+    "threads": "threads",
+    "seconds": "seconds",
+    "times_ours": "times ours",
+    "peak_mb": "peak MB",
+    "loop": "loop",
+    "pairs": "pairs",
+    "gigaflops": "Gflop/s",
+    "of_peak": "of the peak",
+}
+_TABLES = ("training", "programming", "converging", "rules", "searching", "large", "loops")
+_SIDES = {0.9: "stored: 0.9 of the predicted facts", 1.05: "refused: 1.05 of them"}
+
+
+def read() -> dict[str, Any]:
+    """Return the results so far."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def write(results: dict[str, Any]) -> None:
+    """Write results, tables and picture."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    for name in _TABLES:
+        if name in results:
+            (FOLDER / f"{name}.md").write_text(_table(results[name]))
+    if "growth" in results:
+        save(_growth(results["growth"]), FOLDER / "growth.svg")
+
+
+def _table(rows: list[dict[str, Any]]) -> str:
+    keys = [key for key in _HEADINGS if any(row.get(key) is not None for row in rows)]
+    keys = [
+        key for key in keys if key in ("dim", "facts") or len({row.get(key) for row in rows}) > 1
+    ]
+    lines = ["| " + " | ".join(_HEADINGS[key] for key in keys) + " |"]
+    lines.append("|" + "|".join(" --- " for _ in keys) + "|")
+    lines += ["| " + " | ".join(_cell(key, row.get(key)) for key in keys) + " |" for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def _cell(key: str, value: Any) -> str:
+    if value is None:
+        return ""
+    if key in ("accuracy", "of_peak"):
+        return f"{100 * value:.3g}%"
+    if key == "loss":
+        return f"{value:.8g}"
+    if isinstance(value, float):
+        return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _growth(rows: list[dict[str, Any]]) -> Any:
+    with house_style():
+        figure, (axes,) = canvas(width=5.4, height=3.6)
+        for side, style in zip(_SIDES, SERIES, strict=False):
+            mine = [row for row in rows if row["side"] == side]
+            dims, seconds = ([row[key] for row in mine] for key in ("dim", "seconds"))
+            exponent = next(row["exponent"] for row in mine if "exponent" in row)
+            label = f"{_SIDES[side]}, $d^{{{exponent:.1f}}}$ from $d = 100$"
+            axes.loglog(dims, seconds, marker="o", markersize=4, label=label, **style)
+        axes.set_xticks(dims, [str(dim) for dim in dims], minor=False)
+        axes.set_xticks([], minor=True)
+        axes.set_xlabel("dimension")
+        axes.set_ylabel("seconds to a proved verdict")
+        axes.set_title("Cost of a verdict")
+        axes.legend(loc="upper left")
+        axes.set_ylim(top=axes.get_ylim()[1] * np.sqrt(10))
+    return figure
