@@ -309,12 +309,11 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
         for start in range(first, last, _CHUNK):
             part = slice(start, min(start + _CHUNK, last))
-            own = problem.target_outputs[facts[part]]
-            vectors = outputs[rivals[part]]
-            shares = values[part, None]
-            differences = own - vectors  # each off by rounding once
-            np.add.at(pulled, facts[part], shares * differences)
-            np.add.at(magnitudes, facts[part], shares * np.abs(differences))
+            named, begins = np.unique(facts[part], return_index=True)
+            differences = problem.target_outputs[facts[part]] - outputs[rivals[part]]
+            shares = values[part, None] * differences  # each off by rounding twice
+            pulled[named] += np.add.reduceat(shares, begins)
+            magnitudes[named] += np.add.reduceat(np.abs(shares), begins)
             spans = _lengths(differences)
             meant = (spans > 0) & problem.inputs[facts[part]].any(axis=1) & (values[part] > 0)
             possible |= bool(meant.any())

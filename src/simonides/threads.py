@@ -24,7 +24,7 @@ Each: TypeAlias = "Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]
 """How work is done on each of several items: the builtin ``map``, or a crew's."""
 
 _MOST_BLOCKS = 16
-_LEAST_ROWS = 256
+_LEAST_ROWS = 512
 
 
 def available_threads() -> int:
@@ -60,10 +60,10 @@ def _share(
 ) -> list[Any]:
     """Do the work in equal parts, one of them here: handing over costs time, so it is done once."""
     items = list(items)
-    edges = [len(items) * part // threads for part in range(threads + 1)]
-    parts = [items[low:high] for low, high in pairwise(edges)]
-    others = [pool.submit(_do, work, part) for part in parts[1:] if part]
-    answers = _do(work, parts[0])
+    parts = max(1, min(threads, len(items)))
+    edges = [len(items) * part // parts for part in range(parts + 1)]
+    others = [pool.submit(_do, work, items[low:high]) for low, high in pairwise(edges[1:])]
+    answers = _do(work, items[: edges[1]])
     for other in others:
         answers += other.result()
     return answers

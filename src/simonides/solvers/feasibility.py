@@ -34,14 +34,15 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
 
 _LONGEST_CG = 400
-_EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.2
+_EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.3
 _COSTLY_PASS = 15
 _SETTLED = 0.1
 _DAMPING = 1e-11
 _SUFFICIENT_DECREASE = 1e-4
 _SHORTEST_STEP = 1e-6
 _RESOLUTION = 1e-12
-_MOSTLY_RECALLED = 0.4
+_MANY_RECALLED, _MOST_RECALLED = 0.4, 0.55
+_LARGE_GAIN = 0.8
 _MOST_DOUBLINGS = 10
 
 
@@ -98,9 +99,7 @@ def _solve(
                 break
             if step == max_steps:
                 break
-            if hinge.scan.recalled > _MOSTLY_RECALLED * task.problem.facts and (
-                doublings < _MOST_DOUBLINGS
-            ):
+            if doublings < _MOST_DOUBLINGS and _promises(hinge, before):
                 hinge = hinge.doubled()
                 doublings += 1
                 if hinge.margin_upper < tolerance:
@@ -114,6 +113,13 @@ def _solve(
         status, interrupted = Status.STOPPED, True
     proof = hinge.multipliers() if status is Status.INFEASIBLE else None
     return _solution(hinge, status, history, began, proof, interrupted=interrupted)
+
+
+def _promises(hinge: Hinge, before: Hinge | None) -> bool:
+    """Return whether facts seem to fit: most are recalled, or many after a step that gained a lot."""
+    recalled = hinge.scan.recalled / hinge.task.problem.facts
+    gained = before is not None and hinge.objective < _LARGE_GAIN * before.objective
+    return recalled > (_MANY_RECALLED if gained else _MOST_RECALLED)
 
 
 def _forcing(hinge: Hinge, before: Hinge | None) -> float:

@@ -1,10 +1,15 @@
-r"""The squared hinge on leads, its gradient and its curvature.
+r"""The squared hinge with a slack for every fact, its gradient and its curvature.
 
 Every constraint (fact :math:`i`, rival :math:`j`) is a matrix
 :math:`A_{ij} = (y_i - y_j) x_i^T / (u_{ij} |x_i|)`, with a unit :math:`u_{ij}` that makes its length about
 one, and
 
-.. math:: f(W) = \frac12 \sum r_{ij}^2 , \qquad r_{ij} = (1 - \langle W, A_{ij} \rangle)_+ .
+.. math:: f(W) = \min_{s \ge 0} \frac12 \sum_i \Bigl[ \tau s_i^2 + \sum_j r_{ij}^2 \Bigr] , \qquad
+          r_{ij} = (1 - s_i - \langle W, A_{ij} \rangle)_+ .
+
+Without the slack, at an infinite price :math:`\tau`, the constraints of a fact all pull along its own
+target and the curvature is uneven; at :math:`\tau = 1` the function is the squared distance to the cone in
+which the fact is recalled, and pairs come and go too much. In between, steps are few and cheap.
 
 Its derivatives live on the active pairs alone, a few per fact. Since
 :math:`\nabla f = -\sum r_{ij} A_{ij}`, the residuals are multipliers that bound the normalised margin of
@@ -29,6 +34,8 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
     from simonides.problems.scan import Scan
     from simonides.threads import Each
+
+SLACK_PRICE = 20.0
 
 _SPARSE_ROWS = 0.8
 """With fewer facts than this fraction active, the curvature gathers their inputs first."""
@@ -79,41 +86,50 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class Hinge:
-    """The squared hinge at some weights: the active pairs, their units and their residuals."""
+    """The hinge at some weights: the close pairs, the active ones among them, and their residuals."""
 
     task: Task
     weights: Reals
     images: Reals
+    close: Scan
     scan: Scan
     units: Reals
     residuals: Reals
+    objective: float
 
     @classmethod
     def at(cls, task: Task, weights: Reals, images: Reals | None = None) -> Hinge:
         """Evaluate the hinge; ``images`` may be passed if they are known."""
         if images is None:
             images = task.images(weights)
-        if not task.exact:
-            scan = task.problem.scan(images, 1.0, task.each)
-            units = np.where(scan.sizes > 0, scan.sizes, 1.0)
-            return cls(task, weights, images, scan, units, 1 - scan.gaps / units)
         # A span is at most the root of two times the size.
-        scan = task.problem.scan(images, np.sqrt(2), task.each)
-        scan = scan.where(scan.gaps <= scan.spans)
-        return cls(task, weights, images, scan, scan.spans, 1 - scan.gaps / scan.spans)
+        close = task.problem.scan(images, np.sqrt(2) if task.exact else 1.0, task.each)
+        return cls._of(task, weights, images, close)
+
+    @classmethod
+    def _of(cls, task: Task, weights: Reals, images: Reals, close: Scan) -> Hinge:
+        units = close.spans if task.exact else np.where(close.sizes > 0, close.sizes, 1.0)
+        excess = 1 - close.gaps / units
+        residuals = np.empty_like(excess)
+        objective = kernels.share_slack(excess, close.pairs.pointer, SLACK_PRICE, residuals)
+        active = residuals > 0
+        return cls(
+            task,
+            weights,
+            images,
+            close,
+            close.where(active),
+            units[active],
+            residuals[active],
+            objective,
+        )
 
     def doubled(self) -> Hinge:
-        """Return the hinge at twice the weights: its active pairs are among those of now."""
-        scan = self.scan.where(2 * self.scan.gaps <= self.units)
-        scan = replace(scan, gaps=2 * scan.gaps)
-        units = scan.spans if self.task.exact else np.where(scan.sizes > 0, scan.sizes, 1.0)
-        residuals = 1 - scan.gaps / units
-        return Hinge(self.task, 2 * self.weights, 2 * self.images, scan, units, residuals)
-
-    @property
-    def objective(self) -> float:
-        """Half the sum of squared residuals."""
-        return float(self.residuals @ self.residuals) / 2
+        """Return the hinge at twice the weights: its close pairs are among those of now."""
+        close = replace(self.close, gaps=2 * self.close.gaps)
+        reach = np.sqrt(2) if self.task.exact else 1.0
+        close = close.where(close.gaps <= reach * close.sizes)
+        return Hinge._of(self.task, 2 * self.weights, 2 * self.images, close)
 
     @property
     def lost(self) -> int:
@@ -150,26 +166,25 @@ class Hinge:
     def margin_lower(self) -> float:
         """Smallest normalised lead of these weights among the close pairs."""
         size = float(np.linalg.norm(self.weights))
-        if size == 0 or not len(self.scan.gaps):
+        if size == 0 or not len(self.close.gaps):
             return -np.inf
-        return float((self.scan.gaps / self.scan.spans).min()) / size
+        return float((self.close.gaps / self.close.spans).min()) / size
 
     def recall(self) -> Recall:
         """Return how recall stands for the inputs as they were given."""
         problem, lengths = self.task.problem, self.task.lengths
-        gaps = self.scan.gaps * lengths[self.scan.pairs.facts]
+        gaps = self.close.gaps * lengths[self.close.pairs.facts]
         # A pair that is not close has a gap above its size, which is at least its target's length.
         beyond = np.linalg.norm(problem.target_outputs, axis=1) * lengths
         if gaps.min(initial=np.inf) <= beyond.min() and not self.task.exact:
-            return Recall(self.scan.recalled, float(gaps.min()))
+            return Recall(self.close.recalled, float(gaps.min()))
         return problem.recall(problem.inputs @ self.weights.T, self.task.each)
 
     def multipliers(self) -> Multipliers:
         """Return the residuals as multipliers of the constraints of the problem as it was given."""
-        kept = self.residuals > 0
-        pairs = self.scan.pairs.where(kept)
+        pairs = self.scan.pairs
         lengths = self.task.lengths[pairs.facts]
-        values = self.residuals[kept] / self.units[kept] / np.where(lengths > 0, lengths, 1.0)
+        values = self.residuals / self.units / np.where(lengths > 0, lengths, 1.0)
         return Multipliers(pairs.facts, pairs.rivals, values)
 
 
@@ -192,7 +207,9 @@ class Curvature:
         self._targets = targets.astype(precision)
         self._table = pairs.table.astype(precision)
         self._pointer, self._index = pointer, pairs.index
-        self._scales = (1 / hinge.units**2).astype(precision)
+        self._scales = (1 / hinge.units).astype(precision)
+        self._leads = np.empty_like(self._scales)
+        self._price = precision(SLACK_PRICE)
         self._parts = threads.blocks(len(inputs))
         self.precision = precision
         self.trace = float(len(pairs))
@@ -211,6 +228,8 @@ class Curvature:
             self._pointer[part.start : part.stop + 1],
             self._index,
             self._scales,
+            self._price,
+            self._leads,
             pulled,
         )
         return np.asarray(pulled.T @ self._inputs[part])

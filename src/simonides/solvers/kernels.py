@@ -13,6 +13,34 @@ _jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 
 
 @_jit
+def share_slack(excess, pointer, price, residuals):  # type: ignore[no-untyped-def]
+    """Write what is left of each pair's excess above its fact's slack; return the objective.
+
+    The slack u of a fact minimises price * u^2 / 2 plus half the sum of (excess - u)_+^2: the excess of
+    the pairs above it, summed and divided by their number plus the price.
+    """
+    objective = 0.0
+    for fact in range(len(pointer) - 1):
+        first, last = pointer[fact], pointer[fact + 1]
+        slack, above = 0.0, -1
+        while True:
+            total, count = 0.0, 0
+            for pair in range(first, last):
+                if excess[pair] > slack:
+                    total += excess[pair]
+                    count += 1
+            if count == above:
+                break
+            slack, above = total / (count + price), count
+        square = price * slack * slack
+        for pair in range(first, last):
+            residuals[pair] = max(excess[pair] - slack, 0.0)
+            square += residuals[pair] * residuals[pair]
+        objective += square / 2
+    return objective
+
+
+@_jit
 def pull(values, targets, table, pointer, index, out):  # type: ignore[no-untyped-def]
     """Write, per fact, the sum over its pairs of value * (target - rival)."""
     width = out.shape[1]
@@ -30,30 +58,64 @@ def pull(values, targets, table, pointer, index, out):  # type: ignore[no-untype
 
 
 @_jit
-def curve(images, targets, table, pointer, index, scales, out):  # type: ignore[no-untyped-def]
-    """Write, per fact, the sum over its pairs of scale * gap * (target - rival).
+def curve(images, targets, table, pointer, index, scales, price, leads, out):  # type: ignore[no-untyped-def]
+    """Write, per fact, a sum over its pairs of (target - rival): a Hessian's action.
 
-    The gap is image . (target - rival): a Hessian's action.
+    A pair's lead is scale * image . (target - rival); what its fact's slack takes of it, the sum of the
+    leads over their number plus the price, is taken off before it is scaled again. ``leads`` is scratch.
+    Four rivals at a time share what is read of the image and of the row.
     """
     width = out.shape[1]
     for fact in range(images.shape[0]):
         row, image, target = out[fact], images[fact], targets[fact]
-        row[:] = 0.0
+        first, last = pointer[fact], pointer[fact + 1]
         own = _dot(image, target)
-        total = own * 0
-        for pair in range(pointer[fact], pointer[fact + 1]):
-            rival = table[index[pair]]
-            # Not np.dot, which would enter the matrix library and its threads for every pair.
-            value = scales[pair] * (own - _dot(image, rival))
-            total += value
+        zero = own - own
+        total = zero
+        pair = first
+        while pair + 4 <= last:
+            r0, r1 = table[index[pair]], table[index[pair + 1]]
+            r2, r3 = table[index[pair + 2]], table[index[pair + 3]]
+            g0, g1, g2, g3 = zero, zero, zero, zero
             for k in range(width):
-                row[k] -= value * rival[k]
+                g0 += image[k] * r0[k]
+                g1 += image[k] * r1[k]
+                g2 += image[k] * r2[k]
+                g3 += image[k] * r3[k]
+            leads[pair], leads[pair + 1] = own - g0, own - g1
+            leads[pair + 2], leads[pair + 3] = own - g2, own - g3
+            pair += 4
+        while pair < last:
+            leads[pair] = own - _dot(image, table[index[pair]])
+            pair += 1
+        for pair in range(first, last):
+            leads[pair] *= scales[pair]
+            total += leads[pair]
+        slack = total / (last - first + price)
+        total = zero
+        for pair in range(first, last):
+            leads[pair] = scales[pair] * (leads[pair] - slack)
+            total += leads[pair]
         for k in range(width):
-            row[k] += total * target[k]
+            row[k] = total * target[k]
+        pair = first
+        while pair + 4 <= last:
+            r0, r1 = table[index[pair]], table[index[pair + 1]]
+            r2, r3 = table[index[pair + 2]], table[index[pair + 3]]
+            g0, g1, g2, g3 = leads[pair], leads[pair + 1], leads[pair + 2], leads[pair + 3]
+            for k in range(width):
+                row[k] -= (g0 * r0[k] + g1 * r1[k]) + (g2 * r2[k] + g3 * r3[k])
+            pair += 4
+        while pair < last:
+            rival = table[index[pair]]
+            for k in range(width):
+                row[k] -= leads[pair] * rival[k]
+            pair += 1
 
 
 @_jit
 def _dot(a, b):  # type: ignore[no-untyped-def]
+    # Not np.dot, which would enter the matrix library and its threads for every pair.
     total = a[0] * b[0]
     for k in range(1, a.shape[0]):
         total += a[k] * b[k]

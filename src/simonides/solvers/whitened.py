@@ -46,9 +46,9 @@ def whitened_feasibility(
     of_inputs = np.linalg.norm(problem.inputs, axis=1)
     targets = None if problem.paired else problem.targets
     even = OriginalProblem(problem.inputs / of_inputs[:, None], problem.outputs, targets)
-    whitening = Whitening.of(even)
-    if whitening.condition <= _UNEVEN and not _is_shifted(problem):
+    if _is_even(even) and not _is_shifted(even):
         return None
+    whitening = Whitening.of(even)
     begin = None if start is None else whitening.weights_forward(start)
     found = feasibility(
         whitening.applied(even), start=begin, tolerance=_CAUTION * tolerance, **options
@@ -69,6 +69,15 @@ def whitened_feasibility(
         recalled=recall.recalled,
         smallest_gap=recall.smallest_gap,
     )
+
+
+def _is_even(problem: OriginalProblem) -> bool:
+    """Return whether directions differ little in size, by a quick look at second moments."""
+    condition = 1.0
+    for rows in (problem.inputs, problem.outputs - problem.outputs.mean(axis=0)):
+        sizes = np.linalg.eigvalsh(rows.T @ rows)
+        condition *= np.inf if sizes[0] <= 0 else np.sqrt(sizes[-1] / sizes[0])
+    return bool(condition <= _UNEVEN)
 
 
 def _is_shifted(problem: OriginalProblem) -> bool:
