@@ -8,7 +8,17 @@ import platform
 import sys
 from typing import Any
 
-from benchmarks import crosstalk, directions, growth, margins, outputs, price, published, speed
+from benchmarks import (
+    crosstalk,
+    directions,
+    growth,
+    margins,
+    outputs,
+    price,
+    published,
+    speed,
+    thresholds,
+)
 
 BENCHMARKS = {
     "price": price.run,
@@ -16,6 +26,7 @@ BENCHMARKS = {
     "crosstalk": crosstalk.run,
     "margins": margins.run,
     "outputs": outputs.run,
+    "thresholds": thresholds.run,
     "loops": growth.loops,
     "rules": speed.rules,
     "searching": speed.searching,

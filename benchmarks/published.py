@@ -30,8 +30,21 @@ _HEADINGS = {
     "pairs": "pairs",
     "gigaflops": "Gflop/s",
     "of_peak": "of the peak",
+    "theory": "theory",
+    "mean": "measured",
+    "stderr": "± standard error",
+    "over_theory": "above theory",
 }
-_TABLES = ("training", "programming", "converging", "rules", "searching", "large", "loops")
+_TABLES = (
+    "thresholds",
+    "training",
+    "programming",
+    "converging",
+    "rules",
+    "searching",
+    "large",
+    "loops",
+)
 _SIDES = {0.9: "stored: 0.9 of the predicted facts", 1.05: "refused: 1.05 of them"}
 
 
@@ -65,7 +78,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
-    if key in ("accuracy", "of_peak"):
+    if key in ("accuracy", "of_peak", "over_theory"):
         return f"{100 * value:.3g}%"
     if key == "loss":
         return f"{value:.8g}"

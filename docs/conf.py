@@ -24,7 +24,7 @@ extensions = [
 ]
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
-exclude_patterns = ["_generated"]
+exclude_patterns = ["_generated", "measured"]
 html_theme = "furo"
 html_title = "Simonides"
 html_static_path: list[str] = []

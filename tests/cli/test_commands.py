@@ -280,3 +280,85 @@ def test_interrupting_leaves_no_traceback():
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert errors == b"simonides: interrupted\n"
+
+
+def test_threshold_reports_the_mean_its_error_and_theory():
+    record = answer("threshold", "--dim", "6", "--instances", "4", "--workers", "2")
+    values = record["thresholds"]
+    assert len(values) == 4
+    assert record["mean"] == sum(values) / 4
+    assert record["stderr"] == pytest.approx(np.std(values, ddof=1) / 2)
+    assert record["theory"] == simonides.capacity(6).facts
+    assert record["open"] == 0
+    # Instances follow from their seeds, whoever measures them.
+    assert (
+        answer("threshold", "--dim", "6", "--instances", "4", "--workers", "1")["thresholds"]
+        == values
+    )
+    later = answer("threshold", "--dim", "6", "--instances", "1", "--seed", "2")
+    assert later["thresholds"] == values[2:3]
+    assert later["stderr"] is None
+
+
+def test_threshold_of_a_decoupled_problem_in_words():
+    done = run("threshold", "--dim", "5", "--problem", "decoupled", "--instances", "2")
+    assert done.returncode == 0, done.stderr
+    assert "2 decoupled instances in a 5 x 5 matrix" in done.stdout
+    assert "theory" in done.stdout
+
+
+@pytest.mark.parametrize("solver", ["gradient", "cross-entropy"])
+@pytest.mark.parametrize("rank", [None, 5])
+def test_train_reports_what_it_recalls(solver, rank):
+    bound = [] if rank is None else ["--rank", str(rank)]
+    record = answer("train", "--dim", "10", "--facts", "60", "--solver", solver, *bound)
+    assert record["accuracy"] == record["recalled"] / 60
+    assert 0 < record["accuracy"] < 1
+    assert record["loss"] > 0
+    assert record["steps"] > 0
+    assert record["seconds"] > 0
+    shown = run("train", "--dim", "10", "--facts", "60", "--solver", solver, "--steps", "5")
+    assert "60 facts in a 10 x 10 matrix" in shown.stdout
+
+
+def test_decide_at_bounded_rank_and_verify_its_factors(tmp_path):
+    proof = str(tmp_path / "proof.npz")
+    problem = ["--dim", "20", "--facts", "50", "--seed", "1"]
+    record = answer("decide", *problem, "--rank", "10", "--save", proof)
+    assert record["verdict"] == "storable"
+    assert record["certificate"] == proof
+    checked = answer("verify", proof, *problem)
+    assert checked["valid"] is True
+    assert checked["margin_bound"] == record["margin_lower"]
+    assert answer("decide", *problem, "--rank", "1")["verdict"] == "not-found"
+
+
+def test_decide_goes_on_to_the_largest_margin():
+    record = answer("decide", "--dim", "12", "--facts", "25", "--margin")
+    assert 0 < record["margin_lower"] <= record["margin_upper"]
+    assert record["margin_upper"] < 1.002 * record["margin_lower"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (["threshold", "--dim", "6", "--instances", "0"], "instances = 0"),
+        (["threshold", "--dim", "6", "--problem", "odd"], "problem = 'odd'"),
+        (["threshold", "--dim", "6", "--workers", "-1"], "workers = -1"),
+        (["threshold", "--dim", "6", "--rank", "7"], "rank = 7"),
+        (["threshold"], "dim = None"),
+        (["train", "--dim", "6", "--facts", "9", "--solver", "magic"], "solver = 'magic'"),
+        (["train", "--dim", "6", "--facts", "9", "--rank", "7"], "rank = 7"),
+        (["train", "--dim", "6", "--facts", "9", "--backend", "jax"], "backend = 'jax'"),
+        (["train", "--dim", "6", "--facts", "9", "--steps", "-1"], "max_steps = -1"),
+        (["train", "--facts", "9"], "dim"),
+        (["decide", "--dim", "6", "--facts", "9", "--rank", "7"], "rank = 7"),
+        (["decide", "--dim", "6", "--facts", "9", "--rank", "2", "--margin"], "rank = 2"),
+    ],
+)
+def test_bad_input_to_solving_commands(arguments, named):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert named in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""

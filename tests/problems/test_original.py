@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simonides.failures import BadArgumentError
+from simonides.problems import original as original_module
 from simonides.problems import scan as scan_module
 from simonides.problems.original import OriginalProblem
 
@@ -282,6 +283,7 @@ def test_scan_needs_far_less_memory_than_all_scores(monkeypatch):
     outputs = drawn.outputs / np.linalg.norm(drawn.outputs, axis=1, keepdims=True)
     problem = OriginalProblem(drawn.inputs, outputs)
     monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 2**20)
+    monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
     problem.scan(outputs, 1e-3)  # caches
     tracemalloc.start()
     scan, recall = problem.scan(outputs, 1e-3), problem.recall(outputs)

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from simonides import capacity
 from simonides.certificate import Certificate, Claim, verify
 from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
@@ -307,22 +306,3 @@ def threshold(whole, low, high):
         assert found is not Verdict.UNDECIDED
         low, high = (middle, high) if found is Verdict.STORABLE else (low, middle)
     return low
-
-
-@pytest.mark.slow
-def test_measured_thresholds_against_theory():
-    theory = capacity(12, outputs="decoupled").facts
-    theory = float(getattr(theory, "value", theory))
-    found = np.array(
-        [
-            threshold(
-                DecoupledProblem.gaussian(round(1.6 * theory), 12, seed=seed),
-                round(0.5 * theory),
-                round(1.6 * theory),
-            )
-            for seed in range(40)
-        ]
-    )
-    # facts are whole: on average the edge lies half a fact above the last that fits
-    mean, error = found.mean() + 0.5, found.std(ddof=1) / np.sqrt(len(found))
-    assert abs(mean - theory) < 3 * error + 0.02 * theory

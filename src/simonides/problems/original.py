@@ -81,8 +81,8 @@ class OriginalProblem:
     ) -> OriginalProblem:
         """Draw i.i.d. standard Gaussian embeddings.
 
-        With at least as many candidates as facts every input has its own output; with fewer, targets
-        are drawn uniformly.
+        There are as many candidates as facts, and at least two, unless said otherwise. With at least
+        as many every input has its own output; with fewer, targets are drawn uniformly.
         """
         facts = arguments.whole("facts", facts, remedy="pass the number of facts")
         dim_in = arguments.whole("dim_in", dim_in, remedy="pass the input dimension")
@@ -91,7 +91,7 @@ class OriginalProblem:
         )
         candidates = arguments.whole(
             "candidates",
-            facts if candidates is None else candidates,
+            max(facts, 2) if candidates is None else candidates,
             least=2,
             remedy="a fact competes with at least one rival output",
         )

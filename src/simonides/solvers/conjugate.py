@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
 
+_LEAST_CURVATURE = 1e-30
+"""Relative to the search direction; less is rounding, and would overflow in single precision."""
+
 
 def conjugate_gradients(
     operator: Callable[[Reals], Reals], right: Reals, *, forcing: float, longest: int
@@ -27,7 +30,7 @@ def conjugate_gradients(
     while count < longest and size > forcing**2 * first:
         bent = operator(search)
         curvature = float(np.vdot(search, bent))
-        if not curvature > 0:
+        if not curvature > size * _LEAST_CURVATURE:
             break
         stride = right.dtype.type(size / curvature)
         answer += stride * search

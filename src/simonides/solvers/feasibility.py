@@ -175,6 +175,8 @@ def _descend(hinge: Hinge, direction: Reals, ridge: float) -> Hinge | None:
     def steepness(point: Hinge) -> float:
         return float(np.linalg.norm(point.gradient + ridge * point.weights))
 
+    if not direction.any():
+        return None
     slope = float(np.vdot(hinge.gradient + ridge * hinge.weights, direction))
     along = hinge.task.images(direction)
     start, step = height(hinge), 1.0

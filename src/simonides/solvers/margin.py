@@ -33,6 +33,7 @@ _FALL = 0.1
 _FORCING = (1e-4, 0.1)
 _CENTRED = 0.03
 _SAFETY = 0.3
+_LEAST_RIDGE = 1e-14
 
 
 def maximum_margin(
@@ -84,7 +85,8 @@ def _widen(
             hinge = Hinge.at(task, hinge.weights / 2)
         size = float(np.vdot(hinge.weights, hinge.weights))
         ridge = max(-float(np.vdot(hinge.gradient, hinge.weights)), hinge.objective) / size
-        while len(history) <= max_steps:
+        least = _LEAST_RIDGE * ridge
+        while len(history) <= max_steps and ridge > least:
             best = best.narrowed(hinge)
             seconds = time.perf_counter() - began
             history.append(
