@@ -56,7 +56,7 @@ def test_a_crew_has_as_many_threads_as_asked_for():
         with crew(count) as each:
             seen = set(each(meet, range(count)))
         assert len(seen) == count
-        assert threading.get_ident() not in seen
+        assert threading.get_ident() in seen  # who asks works too
     with crew(1) as each:
         assert set(each(lambda _: threading.get_ident(), range(9))) == {threading.get_ident()}
 
@@ -167,9 +167,10 @@ def test_two_pools_never_fight(two, kind, solve):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 @pytest.mark.parametrize("facts", [1100, 1700])
-def test_the_number_of_threads_changes_no_bit(kind, facts):
+def test_the_number_of_threads_changes_no_bit(kind, facts, monkeypatch):
     # Several blocks, both verdicts; in the passes, in the gradient and in the curvature.
     problem = KINDS[kind].gaussian(facts, 16, candidates=8, seed=2)
+    monkeypatch.setattr("simonides.threads._LEAST_ROWS", 256)
     assert len(blocks(facts)) > 3
     one, *others = (feasibility(problem, threads=count, max_steps=30) for count in (1, 2, 3))
     for other in others:

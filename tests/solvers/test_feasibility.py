@@ -10,6 +10,7 @@ import textwrap
 
 import numpy as np
 import pytest
+from dense_hinge import hessian_of, objective_of, residuals_of, rows_of
 
 from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
@@ -31,21 +32,6 @@ def all_gaps(problem, weights):
         (problem.target_outputs[i] - problem.competitors(i)[1]) @ (weights @ problem.inputs[i])
         for i in range(problem.facts)
     ]
-
-
-def rows_of(problem):
-    """Every constraint (y_i - y_j) x_i', per unit of the pair's size and of the input's length."""
-    rows = []
-    for fact in range(problem.facts):
-        target, x = problem.target_outputs[fact], problem.inputs[fact]
-        for vector in problem.competitors(fact)[1]:
-            size = np.sqrt(target @ target + vector @ vector)
-            rows.append(np.outer(target - vector, x / np.linalg.norm(x)).ravel() / size)
-    return np.array(rows)
-
-
-def residuals_of(problem, weights):
-    return np.maximum(1 - rows_of(problem) @ weights.ravel(), 0)
 
 
 CASES = pytest.mark.parametrize(
@@ -71,7 +57,7 @@ def test_the_newton_direction_solves_the_newton_equation(
     weights = 0.3 * np.random.default_rng(1).standard_normal((3, 4))
     hinge = Hinge.at(Task(problem, map), weights)
     rows = rows_of(problem)[residuals_of(problem, weights) > 0]
-    hessian = rows.T @ rows + ridge * np.eye(12)
+    hessian = hessian_of(problem, weights) + ridge * np.eye(12)
     slope = hinge.gradient.ravel() + ridge * weights.ravel()
     direction = _newton_direction(hinge, 1e-8, ridge, precision).ravel()
     assert direction.dtype == np.float64
@@ -110,7 +96,7 @@ def test_the_bound_of_a_step_is_that_of_its_residuals(kind, facts, candidates):
     assert cosine == pytest.approx(np.linalg.norm(solution.weights), rel=1e-12)
     residuals = residuals_of(problem, solution.weights)
     progress = solution.history[0]
-    assert progress.objective == pytest.approx(residuals @ residuals / 2, rel=1e-9)
+    assert progress.objective == pytest.approx(objective_of(problem, solution.weights), rel=1e-9)
     rows = rows_of(problem)
     bound = np.linalg.norm(residuals @ rows) / (residuals @ np.linalg.norm(rows, axis=1))
     assert progress.margin_upper == pytest.approx(bound, rel=1e-9)
@@ -262,8 +248,7 @@ def test_an_interruption_returns_the_best_so_far(stop):
     assert (solution.status, solution.steps) == (Status.STOPPED, stop)
     np.testing.assert_array_equal(solution.weights, limited.weights)
     assert solution.recalled == limited.recalled
-    residuals = residuals_of(problem, solution.weights)
-    assert residuals @ residuals / 2 == pytest.approx(solution.history[-1].objective)
+    assert objective_of(problem, solution.weights) == pytest.approx(solution.history[-1].objective)
 
 
 def test_other_errors_of_the_watcher_are_not_swallowed():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import brentq
+from dense_hinge import residuals_of, rows_of, slacks_of
 
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
@@ -31,43 +31,6 @@ def make(kind, facts, candidates=None, seed=0):
 
 def weights_of(scale, seed=1):
     return scale * np.random.default_rng(seed).standard_normal((3, 4))
-
-
-def rows_of(problem, exact=False):
-    """Every constraint (y_i - y_j) x_i' per unit of size and input length, or of its own length."""
-    rows = []
-    for fact in range(problem.facts):
-        target, x = problem.target_outputs[fact], problem.inputs[fact]
-        for vector in problem.competitors(fact)[1]:
-            unit = target - vector if exact else np.concatenate((target, vector))
-            row = np.outer(target - vector, x / np.linalg.norm(x)) / np.linalg.norm(unit)
-            rows.append(row.ravel())
-    return np.array(rows)
-
-
-def excess_of(problem, weights, exact=False):
-    """How far each pair falls short of a lead of one, one row per fact."""
-    leads = rows_of(problem, exact) @ weights.ravel()
-    return np.maximum(1 - leads, 0).reshape(problem.facts, -1)
-
-
-def slacks_of(problem, weights, exact=False):
-    """Each fact's slack: where its price has used up what is left of the excesses."""
-    return np.array(
-        [
-            brentq(
-                lambda s, row=row: SLACK_PRICE * s - np.maximum(row - s, 0).sum(), 0, 1 + row.max()
-            )
-            if row.any()
-            else 0.0
-            for row in excess_of(problem, weights, exact)
-        ]
-    )
-
-
-def residuals_of(problem, weights, exact=False):
-    slacks = slacks_of(problem, weights, exact)
-    return np.maximum(excess_of(problem, weights, exact) - slacks[:, None], 0).ravel()
 
 
 EXACT = pytest.mark.parametrize("exact", [False, True], ids=["sizes", "spans"])
