@@ -20,7 +20,9 @@ def growth() -> list[dict[str, Any]]:
     for row, side in zip(rows, np.repeat((0.9, 1.05), len(dims)), strict=True):
         row["side"] = float(side)
     for side in (0.9, 1.05):
-        large = [row for row in rows if row["side"] == side and row["dim"] >= 100]
+        large = [
+            row for row in rows if row["side"] == side and row["dim"] >= 100 and row["seconds"]
+        ]
         logs = np.log([[row["dim"], row["seconds"]] for row in large])
         exponent = float(np.polyfit(*logs.T, 1)[0])
         for row in large:

@@ -45,6 +45,7 @@ _TABLES = (
     "large",
     "loops",
 )
+_ALWAYS = ("dim", "facts", "verdict", "accuracy")
 _SIDES = {0.9: "stored: 0.9 of the predicted facts", 1.05: "refused: 1.05 of them"}
 
 
@@ -66,9 +67,7 @@ def write(results: dict[str, Any]) -> None:
 
 def _table(rows: list[dict[str, Any]]) -> str:
     keys = [key for key in _HEADINGS if any(row.get(key) is not None for row in rows)]
-    keys = [
-        key for key in keys if key in ("dim", "facts") or len({row.get(key) for row in rows}) > 1
-    ]
+    keys = [key for key in keys if key in _ALWAYS or len({row.get(key) for row in rows}) > 1]
     lines = ["| " + " | ".join(_HEADINGS[key] for key in keys) + " |"]
     lines.append("|" + "|".join(" --- " for _ in keys) + "|")
     lines += ["| " + " | ".join(_cell(key, row.get(key)) for key in keys) + " |" for row in rows]

@@ -193,7 +193,6 @@ def test_lengths_do_not_matter():
     np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-10, atol=1e-12)
 
 
-@pytest.mark.skipif(not hasattr(Hinge, "doubled"), reason="nothing to double")
 @CASES
 @EXACT
 @pytest.mark.parametrize("scale", [0.01, 0.3, 3.0])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 _LEAST_CURVATURE = 1e-30
-"""Relative to the search direction; less is rounding, and would overflow in single precision."""
+"""Relative to the squared residual; less is rounding, and would overflow in single precision."""
 
 
 def conjugate_gradients(

@@ -85,23 +85,27 @@ def decide(
         if found.verdict is Verdict.STORABLE or found.solution.interrupted:
             return found
         unbounded = decide(problem, tolerance=tolerance, **options)
-        if unbounded.verdict is Verdict.NOT_STORABLE:
+        full = rank >= min(problem.dim_in, problem.dim_out)
+        if unbounded.verdict is Verdict.NOT_STORABLE or full:
             return unbounded
         return replace(found, verdict=Verdict.NOT_FOUND)
     options["tolerance"] = tolerance
-    solution = whitened_feasibility(problem, start=start, **options)
+    solution, proved = whitened_feasibility(problem, start=start, **options), None
     if solution is not None:
         found = _decision(problem, solution, tolerance)
         if solution.interrupted or found.verdict is Verdict.NOT_STORABLE:
             return found
-        if found.verdict is Verdict.STORABLE and margin_gap is None:
-            return found
+        if found.verdict is Verdict.STORABLE:
+            if margin_gap is None:
+                return found
+            proved = found
         start = solution.weights
     if margin_gap is None:
         solution = feasibility(problem, start=start, **options)
     else:
         solution = maximum_margin(problem, gap=margin_gap, start=start, **options)
-    return _decision(problem, solution, tolerance)
+    found = _decision(problem, solution, tolerance)
+    return proved if found.verdict is Verdict.UNDECIDED and proved is not None else found
 
 
 def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:

@@ -22,14 +22,14 @@ def share_slack(excess, pointer, price, residuals):  # type: ignore[no-untyped-d
     objective = 0.0
     for fact in range(len(pointer) - 1):
         first, last = pointer[fact], pointer[fact + 1]
-        slack, above = 0.0, -1
+        slack, above = 0.0, last - first + 1
         while True:
             total, count = 0.0, 0
             for pair in range(first, last):
                 if excess[pair] > slack:
                     total += excess[pair]
                     count += 1
-            if count == above:
+            if count >= above:  # the set above the slack only shrinks, but for rounding
                 break
             slack, above = total / (count + price), count
         square = price * slack * slack

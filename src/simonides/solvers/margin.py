@@ -108,7 +108,7 @@ def _widen(
         pass  # the bracket so far stands
     if best.weights is None:
         return found
-    recall = task.problem.recall(task.images(best.weights), task.each)
+    recall = task.problem.recall(task.problem.inputs @ best.weights.T, task.each)
     return replace(
         found,
         weights=best.weights,

@@ -61,6 +61,8 @@ def threshold(
     while refused - stored != 1:
         # Weights that store fewer facts are a good start for more.
         found = decide(draw(trial), rank, start=None if rank else weights, threads=threads)
+        if found.solution.interrupted:
+            raise KeyboardInterrupt
         verdicts.append((trial, found.verdict))
         if watch is not None:
             watch(trial, str(found.verdict))
