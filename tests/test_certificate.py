@@ -8,50 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from proofs import KINDS, assert_rejected, claim_not_storable, claim_storable, storable, unstorable
 
 from simonides import certificate as module
-from simonides.certificate import Certificate, Claim, margin_upper, verify
+from simonides.certificate import Claim, margin_upper, verify
 from simonides.problems import scan as scan_module
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.decide import decide
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-
-
-def storable(kind="original", seed=0):
-    problem = KINDS[kind].gaussian(6, 5, 4, seed=seed)
-    found = decide(problem).certificate
-    assert found.claim is Claim.STORABLE
-    return problem, found
-
-
-def unstorable(kind="original", seed=0):
-    problem = KINDS[kind].gaussian(16, 3, 3, seed=seed)
-    found = decide(problem).certificate
-    assert found.claim is Claim.NOT_STORABLE
-    return problem, found
-
-
-def claim_storable(problem, weights):
-    return Certificate(Claim.STORABLE, problem.fingerprint(), weights=weights)
-
-
-def claim_not_storable(problem, facts, rivals, values):
-    return Certificate(
-        Claim.NOT_STORABLE,
-        problem.fingerprint(),
-        pair_facts=np.array(facts),
-        pair_rivals=np.array(rivals),
-        multipliers=np.array(values),
-    )
-
-
-def rejected(certificate, problem, reason):
-    outcome = verify(certificate, problem)
-    assert not outcome.valid
-    assert reason in outcome.reason, outcome.reason
-
 
 # Valid ones.
 
@@ -107,24 +70,28 @@ def test_multipliers_may_come_in_any_order():
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_tampered_weights_are_rejected(kind):
     problem, found = storable(kind)
-    rejected(replace(found, weights=-found.weights), problem, "not recalled")
-    rejected(replace(found, weights=np.zeros_like(found.weights)), problem, "zero")
-    rejected(replace(found, weights=found.weights.T.copy()), problem, "weights are not float64")
-    rejected(replace(found, weights=found.weights[None]), problem, "weights are not float64")
-    rejected(replace(found, weights=np.float32(found.weights)), problem, "weights are not float64")
-    rejected(replace(found, weights=np.array(1.0)), problem, "weights are not float64")
-    rejected(replace(found, weights=found.weights + 0j), problem, "weights are not float64")
-    rejected(replace(found, weights=None), problem, "weights are not float64")
+    assert_rejected(replace(found, weights=-found.weights), problem, "not recalled")
+    assert_rejected(replace(found, weights=np.zeros_like(found.weights)), problem, "zero")
+    assert_rejected(
+        replace(found, weights=found.weights.T.copy()), problem, "weights are not float64"
+    )
+    assert_rejected(replace(found, weights=found.weights[None]), problem, "weights are not float64")
+    assert_rejected(
+        replace(found, weights=np.float32(found.weights)), problem, "weights are not float64"
+    )
+    assert_rejected(replace(found, weights=np.array(1.0)), problem, "weights are not float64")
+    assert_rejected(replace(found, weights=found.weights + 0j), problem, "weights are not float64")
+    assert_rejected(replace(found, weights=None), problem, "weights are not float64")
     for bad in (np.nan, np.inf, -np.inf):
         weights = found.weights.copy()
         weights[0, 0] = bad
-        rejected(replace(found, weights=weights), problem, "not finite")
+        assert_rejected(replace(found, weights=weights), problem, "not finite")
 
 
 def test_the_fact_that_is_not_recalled_is_named():
     problem = OriginalProblem(np.eye(3), np.eye(3), [0, 1, 2])
     assert verify(claim_storable(problem, np.eye(3)), problem).valid
-    rejected(claim_storable(problem, np.diag([1.0, 1.0, 0.0])), problem, "fact 2")
+    assert_rejected(claim_storable(problem, np.diag([1.0, 1.0, 0.0])), problem, "fact 2")
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -139,44 +106,52 @@ def test_tampered_multipliers_are_rejected(kind):
 
     top = int(np.argmax(values))
     sign = "non-negative"
-    rejected(replace(found, multipliers=changed(values, -1e-3)), problem, sign)
-    rejected(replace(found, multipliers=changed(values, np.nan)), problem, sign)
-    rejected(replace(found, multipliers=changed(values, np.inf)), problem, sign)
-    rejected(replace(found, multipliers=values * 0), problem, sign)
-    rejected(replace(found, multipliers=changed(values, values[top] * 1.01)), problem, "tolerance")
-    rejected(replace(found, multipliers=values[:-1]), problem, "differ in number")
-    rejected(replace(found, multipliers=values[:, None]), problem, "differ in number")
-    rejected(replace(found, pair_facts=facts[:-1]), problem, "differ in number")
-    rejected(replace(found, pair_rivals=rivals[:-1]), problem, "differ in number")
-    rejected(replace(found, pair_facts=facts.astype(float)), problem, "wrong type")
-    rejected(replace(found, pair_rivals=rivals.astype(str)), problem, "wrong type")
-    rejected(replace(found, multipliers=values.astype(complex)), problem, "wrong type")
-    rejected(replace(found, multipliers=values.astype(object)), problem, "wrong type")
-    rejected(replace(found, pair_facts=changed(facts, problem.facts)), problem, "does not exist")
-    rejected(replace(found, pair_facts=changed(facts, -1)), problem, "does not exist")
+    assert_rejected(replace(found, multipliers=changed(values, -1e-3)), problem, sign)
+    assert_rejected(replace(found, multipliers=changed(values, np.nan)), problem, sign)
+    assert_rejected(replace(found, multipliers=changed(values, np.inf)), problem, sign)
+    assert_rejected(replace(found, multipliers=values * 0), problem, sign)
+    assert_rejected(
+        replace(found, multipliers=changed(values, values[top] * 1.01)), problem, "tolerance"
+    )
+    assert_rejected(replace(found, multipliers=values[:-1]), problem, "differ in number")
+    assert_rejected(replace(found, multipliers=values[:, None]), problem, "differ in number")
+    assert_rejected(replace(found, pair_facts=facts[:-1]), problem, "differ in number")
+    assert_rejected(replace(found, pair_rivals=rivals[:-1]), problem, "differ in number")
+    assert_rejected(replace(found, pair_facts=facts.astype(float)), problem, "wrong type")
+    assert_rejected(replace(found, pair_rivals=rivals.astype(str)), problem, "wrong type")
+    assert_rejected(replace(found, multipliers=values.astype(complex)), problem, "wrong type")
+    assert_rejected(replace(found, multipliers=values.astype(object)), problem, "wrong type")
+    assert_rejected(
+        replace(found, pair_facts=changed(facts, problem.facts)), problem, "does not exist"
+    )
+    assert_rejected(replace(found, pair_facts=changed(facts, -1)), problem, "does not exist")
     beyond = problem.candidates
-    rejected(replace(found, pair_rivals=changed(rivals, beyond)), problem, "does not exist")
-    rejected(replace(found, pair_rivals=changed(rivals, -1)), problem, "does not exist")
+    assert_rejected(replace(found, pair_rivals=changed(rivals, beyond)), problem, "does not exist")
+    assert_rejected(replace(found, pair_rivals=changed(rivals, -1)), problem, "does not exist")
     own = facts[top] if kind == "original" else 0
-    rejected(replace(found, pair_rivals=changed(rivals, own)), problem, "not its own rival")
+    assert_rejected(replace(found, pair_rivals=changed(rivals, own)), problem, "not its own rival")
     other = next(j for j in range(1, beyond) if j not in (rivals[top], own))
-    rejected(replace(found, pair_rivals=changed(rivals, other)), problem, "tolerance")
+    assert_rejected(replace(found, pair_rivals=changed(rivals, other)), problem, "tolerance")
     for name in ("multipliers", "pair_facts", "pair_rivals"):
-        rejected(replace(found, **{name: None}), problem, "no multipliers")
+        assert_rejected(replace(found, **{name: None}), problem, "no multipliers")
     empty = claim_not_storable(problem, facts[:0], rivals[:0], values[:0])
-    rejected(empty, problem, "no multipliers")
+    assert_rejected(empty, problem, "no multipliers")
 
 
 def test_no_single_multiplier_proves_anything():
     problem, _ = storable()
     for fact in range(problem.facts):
         for rival in problem.competitors(fact)[0]:
-            rejected(claim_not_storable(problem, [fact], [rival], [1.0]), problem, "tolerance")
+            assert_rejected(
+                claim_not_storable(problem, [fact], [rival], [1.0]), problem, "tolerance"
+            )
 
 
 def test_a_shared_target_is_no_rival():
     problem = OriginalProblem(np.eye(3), np.eye(3), [2, 2, 1])
-    rejected(claim_not_storable(problem, [1], [2], [1.0]), problem, "fact 1 is not its own rival")
+    assert_rejected(
+        claim_not_storable(problem, [1], [2], [1.0]), problem, "fact 1 is not its own rival"
+    )
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -184,9 +159,9 @@ def test_proofs_for_another_problem_are_rejected(kind):
     for make in (storable, unstorable):
         problem, found = make(kind)
         other = make(kind, seed=1)[0]
-        rejected(found, other, "another problem")
-        rejected(found, problem.prefix(problem.facts - 1), "another problem")
-        rejected(replace(found, fingerprint=other.fingerprint()), problem, "another problem")
+        assert_rejected(found, other, "another problem")
+        assert_rejected(found, problem.prefix(problem.facts - 1), "another problem")
+        assert_rejected(replace(found, fingerprint=other.fingerprint()), problem, "another problem")
         # signed with the wrong name, the proof itself does not hold either
         assert not verify(replace(found, fingerprint=other.fingerprint()), other).valid
 
@@ -195,14 +170,14 @@ def test_one_changed_bit_makes_another_problem():
     problem, found = storable()
     outputs = problem.outputs.copy()
     outputs[3, 1] = np.nextafter(outputs[3, 1], 9)
-    rejected(found, OriginalProblem(problem.inputs, outputs), "another problem")
+    assert_rejected(found, OriginalProblem(problem.inputs, outputs), "another problem")
 
 
 def test_the_other_claim_is_not_proved():
     problem, found = storable()
-    rejected(replace(found, claim=Claim.NOT_STORABLE), problem, "no multipliers")
+    assert_rejected(replace(found, claim=Claim.NOT_STORABLE), problem, "no multipliers")
     problem, found = unstorable()
-    rejected(replace(found, claim=Claim.STORABLE), problem, "weights are not float64")
+    assert_rejected(replace(found, claim=Claim.STORABLE), problem, "weights are not float64")
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))

@@ -9,27 +9,9 @@ import zipfile
 
 import numpy as np
 import pytest
+from proofs import KINDS, storable, unstorable
 
-from simonides.certificate import Certificate, Claim, verify
-from simonides.problems.decoupled import DecoupledProblem
-from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-
-
-def storable(kind="original", seed=0):
-    problem = KINDS[kind].gaussian(6, 5, 4, seed=seed)
-    found = decide(problem).certificate
-    assert found.claim is Claim.STORABLE
-    return problem, found
-
-
-def unstorable(kind="original", seed=0):
-    problem = KINDS[kind].gaussian(16, 3, 3, seed=seed)
-    found = decide(problem).certificate
-    assert found.claim is Claim.NOT_STORABLE
-    return problem, found
+from simonides.certificate import Certificate, verify
 
 
 @pytest.mark.parametrize("make", [storable, unstorable], ids=["storable", "not-storable"])

@@ -48,7 +48,7 @@ def dense(problem, images):
     return gaps, sizes
 
 
-def check(problem, images, threshold):
+def assert_agrees_with_dense(problem, images, threshold):
     """Compare a scan with dense arithmetic; pairs that rounding cannot tell may go either way."""
     scan = problem.scan(images, threshold)
     gaps, sizes = dense(problem, images)
@@ -81,9 +81,9 @@ THRESHOLDS = [1e-6, 0.01, 1.0, 30.0]
 def test_images_of_any_size(size, threshold):
     problem = OriginalProblem.gaussian(20, 6, 5, seed=0)
     images = size * np.random.default_rng(1).standard_normal((20, 5))
-    check(problem, images, threshold)
-    check(as_decoupled(problem, np.float64), images, threshold)
-    check(DecoupledProblem.gaussian(20, 6, 5, seed=0), images, threshold)
+    assert_agrees_with_dense(problem, images, threshold)
+    assert_agrees_with_dense(as_decoupled(problem, np.float64), images, threshold)
+    assert_agrees_with_dense(DecoupledProblem.gaussian(20, 6, 5, seed=0), images, threshold)
 
 
 @pytest.mark.parametrize("decades", [2, 10, 16, 40, 69])
@@ -94,9 +94,9 @@ def test_outputs_of_very_different_lengths(decades):
     lengths[:2, 0] = 10.0**-decades, 10.0**decades
     wide = OriginalProblem(problem.inputs, problem.outputs * lengths / 10)
     for threshold in THRESHOLDS:
-        check(wide, rng.standard_normal((20, 5)), threshold)
+        assert_agrees_with_dense(wide, rng.standard_normal((20, 5)), threshold)
         # The sizes at which leads are about the threshold, and single precision still sharp.
-        check(wide, threshold * rng.standard_normal((20, 5)), threshold)
+        assert_agrees_with_dense(wide, threshold * rng.standard_normal((20, 5)), threshold)
 
 
 @pytest.mark.parametrize("closeness", [1e-3, 1e-6, 1e-8, 1e-12, 1e-15])
@@ -108,7 +108,7 @@ def test_outputs_that_nearly_agree(closeness):
     problem = OriginalProblem(rng.standard_normal((12, 4)), outputs)
     for threshold in THRESHOLDS:
         for size in (threshold, 1.0, 1e3):
-            check(problem, size * rng.standard_normal((12, 5)), threshold)
+            assert_agrees_with_dense(problem, size * rng.standard_normal((12, 5)), threshold)
 
 
 @pytest.mark.parametrize("dim", [1, 2, 7, 40, 1000])
@@ -124,20 +124,20 @@ def test_a_pair_at_the_very_threshold_is_found_by_the_screen(precision, dim, mon
     differences = outputs - rivals
     sizes = np.sqrt(np.sum(outputs**2 + rivals**2, axis=1, keepdims=True))
     images = differences * sizes / np.sum(differences**2, axis=1, keepdims=True)
+    finish, screened = Screen.finish, []
+
+    def counting(screen, images, targets, pairs, *rest):
+        screened.append((screen.precision, len(pairs)))
+        return finish(screen, images, targets, pairs, *rest)
+
+    monkeypatch.setattr(Screen, "finish", counting)
     for k in range(trials):
         problem = OriginalProblem(np.ones((1, 1)), [outputs[k], rivals[k]], [0])
         problem_of_its_own = as_decoupled(problem, np.float64)
         for each in (problem, problem_of_its_own):
-            counts = []
-            monkeypatch.setattr(
-                scan_module.Screen,
-                "finish",
-                lambda self, images, targets, pairs, *rest, to=counts: to.append(
-                    (self.precision, len(pairs))
-                ),
-            )
+            screened.clear()
             each.scan(images[k : k + 1], 1.0)
-            assert counts == [(precision, 1)]
+            assert screened == [(precision, 1)]
 
 
 def test_both_precisions_find_the_same(monkeypatch):
@@ -169,7 +169,7 @@ def test_ties_are_close_and_lost():
     outputs = np.array([[3.0, 4.0], [4.0, 3.0], [5.0, 0.0], [-5.0, 0.0]])
     problem = OriginalProblem(np.ones((4, 1)), outputs)
     images = np.array([[1.0, 1.0], [1.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
-    scan = check(problem, images, 1e-3)
+    scan = assert_agrees_with_dense(problem, images, 1e-3)
     pairs = set(zip(scan.pairs.facts.tolist(), scan.pairs.rivals.tolist(), strict=True))
     assert {(0, 1), (1, 0)} <= pairs
     assert scan.recalled == problem.recall(images).recalled == 2
@@ -181,9 +181,9 @@ def test_thresholds_far_from_one(threshold):
     # Squares of them underflow and overflow in single precision.
     problem = OriginalProblem.gaussian(20, 6, 5, seed=0)
     images = threshold * np.random.default_rng(1).standard_normal((20, 5))
-    check(problem, images, threshold)
-    check(problem, images / 3, threshold)
-    check(DecoupledProblem.gaussian(20, 6, 5, seed=0), images, threshold)
+    assert_agrees_with_dense(problem, images, threshold)
+    assert_agrees_with_dense(problem, images / 3, threshold)
+    assert_agrees_with_dense(DecoupledProblem.gaussian(20, 6, 5, seed=0), images, threshold)
 
 
 def test_a_target_is_never_its_own_rival():
@@ -213,9 +213,11 @@ def test_the_smallest_gap_is_exact(kind):
         images = 10 * problem.target_outputs
         smallest = min(dense(problem, images)[0].values())
         assert problem.recall(images).smallest_gap == pytest.approx(smallest, rel=1e-12)
-        for threshold in (1e-3, 1.0):
-            told = getattr(problem.scan(images, threshold), "smallest_gap", smallest)
-            assert told == pytest.approx(smallest, rel=1e-12)
+        # So wide a threshold collects every pair, screened in single precision.
+        assert Screen.of(images, 1e3, (1.0, 1.0)).precision is np.float32
+        scan = problem.scan(images, 1e3)
+        assert len(scan.pairs) == 20 * 19
+        assert scan.gaps.min() == pytest.approx(smallest, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", [OriginalProblem, DecoupledProblem])
@@ -257,14 +259,14 @@ def test_no_close_pair_is_missed(seed, dim, candidates, facts, threshold, shape,
     images = size * rng.standard_normal((facts, dim))
     if shape == "grid":
         images = np.round(images)
-    check(problem, images, threshold)
+    assert_agrees_with_dense(problem, images, threshold)
     if shape == "wide":
         return  # outputs drawn for a fact of its own are of moderate lengths
-    check(as_decoupled(problem, np.float64), images, threshold)
+    assert_agrees_with_dense(as_decoupled(problem, np.float64), images, threshold)
     single = OriginalProblem(
         problem.inputs, outputs.astype(np.float32).astype(float), problem.targets
     )
-    check(as_decoupled(single, np.float32), images, threshold)
+    assert_agrees_with_dense(as_decoupled(single, np.float32), images, threshold)
 
 
 def test_pairs_are_grouped_by_fact():

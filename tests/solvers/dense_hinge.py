@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from scipy.optimize import brentq
 
 from simonides.solvers.hinge import SLACK_PRICE
+
+CASES = pytest.mark.parametrize(
+    ("kind", "facts", "candidates"),
+    [
+        ("original", 8, None),
+        ("original", 12, 3),
+        ("original", 3, 9),
+        ("decoupled", 8, None),
+        ("decoupled", 12, 2),
+        ("decoupled", 1, 5),
+    ],
+)
 
 
 def rows_of(problem, exact=False):

@@ -8,18 +8,15 @@ from collections import deque
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS
 from scipy.optimize import minimize
 
 from simonides.failures import BadArgumentError
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.cross_entropy import _direction, _Pair, cross_entropy
 from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Status
 from simonides.theory.risk import minimum_of_risk
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-BOTH = pytest.mark.parametrize("kind", sorted(KINDS))
 
 
 def make(kind, facts, dim, dim_out=None, *, seed=0, candidates=None):

@@ -7,62 +7,15 @@ from math import comb
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from definition import BOTH, KINDS, assert_proved, linear_program_stores, proved_verdict
+from proofs import claim_not_storable, claim_storable
 
-from simonides.certificate import Certificate, Claim, verify
+from simonides.certificate import verify
 from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.decide import Verdict, decide
 from simonides.solvers.solution import Status
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-
-
-def constraints(problem):
-    """One row (y_i - y_j) x_i^T per pair."""
-    rows = []
-    for fact in range(problem.facts):
-        differences = problem.target_outputs[fact] - problem.competitors(fact)[1]
-        rows += [np.outer(difference, problem.inputs[fact]).ravel() for difference in differences]
-    return np.array(rows)
-
-
-def highs_stores(problem):
-    """Whether weights exist that give every target a lead of one, by linear programming."""
-    rows = constraints(problem)
-    answer = linprog(
-        np.zeros(rows.shape[1]),
-        A_ub=-rows,
-        b_ub=-np.ones(len(rows)),
-        bounds=(None, None),
-        method="highs",
-    )
-    assert answer.status in (0, 2), answer.message
-    return answer.status == 0
-
-
-def checked(problem, **options):
-    """Decide, and see that whatever is said is proved."""
-    decision = decide(problem, **options)
-    if decision.verdict is Verdict.STORABLE:
-        gaps = constraints(problem) @ decision.solution.weights.ravel()
-        assert gaps.min() > 0
-        assert 0 < decision.margin_lower < decision.margin_upper
-        assert "margin_gap" in options or decision.margin_upper == np.inf
-        assert decision.certificate.claim is Claim.STORABLE
-    elif decision.verdict is Verdict.NOT_STORABLE:
-        assert decision.margin_lower == -np.inf
-        assert 0 <= decision.margin_upper < options.get("tolerance", 1e-9)
-        assert decision.certificate.claim is Claim.NOT_STORABLE
-    if decision.verdict is not Verdict.UNDECIDED:
-        assert verify(decision.certificate, problem, tolerance=options.get("tolerance", 1e-9)).valid
-    return decision
-
-
-def verdict(problem, **options):
-    return checked(problem, **options).verdict
-
 
 # Against linear programming.
 
@@ -85,8 +38,8 @@ def test_agreement_with_linear_programming(kind, dim_in, dim_out, candidates, si
             problem = KINDS[kind].gaussian(
                 facts, dim_in, dim_out, candidates=candidates, seed=100 * facts + seed
             )
-            expected = highs_stores(problem)
-            found = verdict(problem)
+            expected = linear_program_stores(problem)
+            found = proved_verdict(problem)
             assert found is (Verdict.STORABLE if expected else Verdict.NOT_STORABLE), (facts, seed)
             stored.append(expected)
     assert len(stored) >= 28
@@ -140,17 +93,15 @@ def plant(kind, seed, lead):
 
 
 @pytest.mark.parametrize("lead", [1e-2, 1e-3, 1e-5, 1e-8])
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_planted_facts_are_never_called_not_storable(kind, lead):
     found = []
     for seed in range(6 if lead > 1e-8 else 2):
         problem, weights = plant(kind, seed, lead)
-        planted = verify(
-            Certificate(Claim.STORABLE, problem.fingerprint(), weights=weights), problem
-        )
+        planted = verify(claim_storable(problem, weights), problem)
         assert planted.valid
         assert 0 < planted.margin_bound < lead
-        decision = checked(problem, tolerance=min(1e-9, planted.margin_bound))
+        decision = assert_proved(problem, tolerance=min(1e-9, planted.margin_bound))
         assert decision.verdict is not Verdict.NOT_STORABLE
         found.append(decision.verdict)
     if lead >= 1e-3:
@@ -158,30 +109,22 @@ def test_planted_facts_are_never_called_not_storable(kind, lead):
 
 
 @pytest.mark.parametrize("lead", [1e-6, 1e-9, 1e-11])
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_the_bound_never_falls_below_a_planted_margin(kind, lead):
     # "Not storable" is said up to a tolerance; the bracket stays true below it.
     for seed in range(3):
         problem, weights = plant(kind, seed, lead)
-        planted = verify(
-            Certificate(Claim.STORABLE, problem.fingerprint(), weights=weights), problem
-        )
-        assert checked(problem).margin_upper >= planted.margin_bound > 0
+        planted = verify(claim_storable(problem, weights), problem)
+        assert assert_proved(problem).margin_upper >= planted.margin_bound > 0
 
 
 def test_the_tolerance_is_the_margin_that_counts_as_none():
     # Two inputs an angle apart: the largest normalised margin is half of it.
     for angle in (1e-3, 1e-5, 1e-7):
         problem = OriginalProblem(np.array([[1.0, 0.0], [1.0, angle]]), np.eye(2))
-        assert verdict(problem, tolerance=0.1 * angle) is Verdict.STORABLE
+        assert proved_verdict(problem, tolerance=0.1 * angle) is Verdict.STORABLE
         # Both constraints equally: their mean is as short as the largest margin.
-        proof = Certificate(
-            Claim.NOT_STORABLE,
-            problem.fingerprint(),
-            pair_facts=np.array([0, 1]),
-            pair_rivals=np.array([1, 0]),
-            multipliers=np.ones(2),
-        )
+        proof = claim_not_storable(problem, [0, 1], [1, 0], [1.0, 1.0])
         assert verify(proof, problem, tolerance=angle).valid
         assert not verify(proof, problem, tolerance=0.1 * angle).valid
         assert verify(proof, problem).margin_bound == pytest.approx(0.5 * angle, rel=1e-3)
@@ -197,7 +140,7 @@ def cover(facts, parameters):
 
 
 @pytest.mark.parametrize("load", [1.5, 2.0, 2.5])
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_two_outputs_follow_cover(kind, load):
     trials = 40
     dim_in, dim_out = (8, 3) if kind == "original" else (3, 3)
@@ -271,11 +214,11 @@ def test_impossible_starts_are_named(make, start):
 @pytest.mark.parametrize("facts", [10, 40])
 def test_uneven_data_are_decided_from_any_start(facts):
     problem = uneven(facts)
-    expected = verdict(problem)
+    expected = proved_verdict(problem)
     assert expected is (Verdict.STORABLE if facts == 10 else Verdict.NOT_STORABLE)
     rng = np.random.default_rng(0)
     for start in (np.zeros((6, 6)), np.eye(6), rng.standard_normal((6, 6))):
-        assert verdict(problem, start=start) is expected
+        assert proved_verdict(problem, start=start) is expected
 
 
 def test_a_warm_start_and_a_watcher_are_passed_on():
@@ -286,23 +229,11 @@ def test_a_warm_start_and_a_watcher_are_passed_on():
     assert [progress.step for progress in seen] == [0]
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_verdicts_on_prefixes_change_once(kind):
     whole = KINDS[kind].gaussian(30, 4, seed=3)
-    verdicts = [verdict(whole.prefix(facts)) for facts in range(1, 31)]
+    verdicts = [proved_verdict(whole.prefix(facts)) for facts in range(1, 31)]
     assert Verdict.UNDECIDED not in verdicts
     first = verdicts.index(Verdict.NOT_STORABLE)
     assert set(verdicts[first:]) == {Verdict.NOT_STORABLE}
     assert first > 4
-
-
-def threshold(whole, low, high):
-    """The largest prefix that can be stored."""
-    assert decide(whole.prefix(low)).verdict is Verdict.STORABLE
-    assert decide(whole.prefix(high)).verdict is Verdict.NOT_STORABLE
-    while high - low > 1:
-        middle = (low + high) // 2
-        found = decide(whole.prefix(middle)).verdict
-        assert found is not Verdict.UNDECIDED
-        low, high = (middle, high) if found is Verdict.STORABLE else (low, middle)
-    return low

@@ -4,59 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.optimize import linprog
+from definition import BOTH, KINDS, assert_proved, linear_program_stores, proved_verdict
 
-from simonides.certificate import Claim, verify
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import Verdict, decide
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-
-
-def constraints(problem):
-    """One row (y_i - y_j) x_i^T per pair."""
-    rows = []
-    for fact in range(problem.facts):
-        differences = problem.target_outputs[fact] - problem.competitors(fact)[1]
-        rows += [np.outer(difference, problem.inputs[fact]).ravel() for difference in differences]
-    return np.array(rows)
-
-
-def highs_stores(problem):
-    """Whether weights exist that give every target a lead of one, by linear programming."""
-    rows = constraints(problem)
-    answer = linprog(
-        np.zeros(rows.shape[1]),
-        A_ub=-rows,
-        b_ub=-np.ones(len(rows)),
-        bounds=(None, None),
-        method="highs",
-    )
-    assert answer.status in (0, 2), answer.message
-    return answer.status == 0
-
-
-def checked(problem, **options):
-    """Decide, and see that whatever is said is proved."""
-    decision = decide(problem, **options)
-    if decision.verdict is Verdict.STORABLE:
-        gaps = constraints(problem) @ decision.solution.weights.ravel()
-        assert gaps.min() > 0
-        assert 0 < decision.margin_lower < decision.margin_upper
-        assert "margin_gap" in options or decision.margin_upper == np.inf
-        assert decision.certificate.claim is Claim.STORABLE
-    elif decision.verdict is Verdict.NOT_STORABLE:
-        assert decision.margin_lower == -np.inf
-        assert 0 <= decision.margin_upper < options.get("tolerance", 1e-9)
-        assert decision.certificate.claim is Claim.NOT_STORABLE
-    if decision.verdict is not Verdict.UNDECIDED:
-        assert verify(decision.certificate, problem, tolerance=options.get("tolerance", 1e-9)).valid
-    return decision
-
-
-def verdict(problem, **options):
-    return checked(problem, **options).verdict
+from simonides.solvers.decide import Verdict
 
 
 def gaussian_arrays(facts, dim, seed):
@@ -70,13 +21,13 @@ def test_an_input_given_twice(facts, seed):
     inputs, outputs = gaussian_arrays(facts, 10, seed)
     inputs[1] = inputs[0]
     targets = np.arange(facts)
-    assert verdict(OriginalProblem(inputs, outputs, targets)) is Verdict.NOT_STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs, targets)) is Verdict.NOT_STORABLE
     targets[1] = targets[0]
     problem = OriginalProblem(inputs, outputs, targets)
     without = OriginalProblem(np.delete(inputs, 1, axis=0), outputs, np.delete(targets, 1))
-    assert verdict(problem) is verdict(without)
+    assert proved_verdict(problem) is proved_verdict(without)
     if facts == 6:
-        assert verdict(problem) is Verdict.STORABLE
+        assert proved_verdict(problem) is Verdict.STORABLE
 
 
 @pytest.mark.parametrize("facts", [6, 15, 40])
@@ -84,30 +35,30 @@ def test_an_input_given_twice(facts, seed):
 def test_an_output_given_twice_is_never_storable(facts, seed):
     inputs, outputs = gaussian_arrays(facts, 10, seed)
     outputs[1] = outputs[0]
-    assert verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
 
 
 def test_an_output_given_twice_that_no_fact_wants():
     inputs, outputs = gaussian_arrays(6, 10, 0)
     outputs[1] = outputs[0]
     problem = OriginalProblem(inputs, outputs, [2, 3, 4, 5, 2, 3])
-    assert verdict(problem) is Verdict.STORABLE
+    assert proved_verdict(problem) is Verdict.STORABLE
 
 
 @pytest.mark.parametrize("factor", [3.0, 0.25])
 def test_parallel_inputs(factor):
     inputs, outputs = gaussian_arrays(6, 10, 0)
     inputs[1] = factor * inputs[0]
-    assert verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
-    assert verdict(OriginalProblem(inputs, outputs, [0, 0, 2, 3, 4, 5])) is Verdict.STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs, [0, 0, 2, 3, 4, 5])) is Verdict.STORABLE
 
 
 def test_opposite_inputs():
     inputs, outputs = gaussian_arrays(6, 10, 0)
     inputs[1] = -inputs[0]
-    assert verdict(OriginalProblem(inputs, outputs)) is Verdict.STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.STORABLE
     same = OriginalProblem(inputs, outputs, [0, 0, 2, 3, 4, 5])
-    assert verdict(same) is Verdict.NOT_STORABLE
+    assert proved_verdict(same) is Verdict.NOT_STORABLE
 
 
 def test_inputs_on_one_line():
@@ -115,15 +66,18 @@ def test_inputs_on_one_line():
     rng = np.random.default_rng(0)
     inputs = np.outer([1.0, -2.0], rng.standard_normal(4))
     outputs = np.eye(4)
-    assert verdict(OriginalProblem(inputs, outputs)) is Verdict.STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.STORABLE
     inputs = np.outer([1.0, -2.0, 3.0], rng.standard_normal(4))
-    assert verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
 
 
 def test_an_output_between_others_is_never_first():
     outputs = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 0.0]])
     rng = np.random.default_rng(0)
-    assert verdict(OriginalProblem(rng.standard_normal((3, 8)), outputs)) is Verdict.NOT_STORABLE
+    assert (
+        proved_verdict(OriginalProblem(rng.standard_normal((3, 8)), outputs))
+        is Verdict.NOT_STORABLE
+    )
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -131,50 +85,50 @@ def test_a_zero_input_is_never_storable(seed):
     for facts in (6, 15, 40):
         inputs, outputs = gaussian_arrays(facts, 10, seed)
         inputs[2] = 0
-        assert verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
+        assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.NOT_STORABLE
 
 
 def test_nothing_but_zeros():
     inputs, outputs = gaussian_arrays(5, 3, 0)
-    assert verdict(OriginalProblem(0 * inputs, outputs)) is Verdict.NOT_STORABLE
-    assert verdict(OriginalProblem(inputs, 0 * outputs)) is Verdict.NOT_STORABLE
+    assert proved_verdict(OriginalProblem(0 * inputs, outputs)) is Verdict.NOT_STORABLE
+    assert proved_verdict(OriginalProblem(inputs, 0 * outputs)) is Verdict.NOT_STORABLE
 
 
 def test_a_zero_output_is_an_output_like_others():
     inputs, outputs = gaussian_arrays(6, 10, 0)
     outputs[3] = 0
-    assert verdict(OriginalProblem(inputs, outputs)) is Verdict.STORABLE
+    assert proved_verdict(OriginalProblem(inputs, outputs)) is Verdict.STORABLE
 
 
 @pytest.mark.parametrize("facts", [6, 40])
 def test_zero_weights_are_a_start_like_others(facts):
     problem = OriginalProblem.gaussian(facts, 8 if facts == 6 else 5, seed=0)
     start = np.zeros((problem.dim_out, problem.dim_in))
-    assert verdict(problem, start=start) is verdict(problem)
+    assert proved_verdict(problem, start=start) is proved_verdict(problem)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_one_fact_and_one_rival_is_storable(kind):
     for seed in range(5):
         problem = KINDS[kind].gaussian(1, 3, candidates=2, seed=seed)
-        assert verdict(problem) is Verdict.STORABLE
-        assert verdict(KINDS[kind].gaussian(5, 3, seed=seed).prefix(1)) is Verdict.STORABLE
+        assert proved_verdict(problem) is Verdict.STORABLE
+        assert proved_verdict(KINDS[kind].gaussian(5, 3, seed=seed).prefix(1)) is Verdict.STORABLE
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_fewer_facts_than_dimensions_are_storable(kind):
     # Inputs are independent, so any images can be had; targets are extreme in so many dimensions.
     for seed in range(5):
-        assert verdict(KINDS[kind].gaussian(8, 12, 30, seed=seed)) is Verdict.STORABLE
+        assert proved_verdict(KINDS[kind].gaussian(8, 12, 30, seed=seed)) is Verdict.STORABLE
 
 
 @pytest.mark.parametrize("dims", [(1, 1), (1, 5), (5, 1)])
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_one_dimension(kind, dims):
     for seed in range(6):
         problem = KINDS[kind].gaussian(3, *dims, seed=seed)
-        expected = Verdict.STORABLE if highs_stores(problem) else Verdict.NOT_STORABLE
-        assert verdict(problem) is expected
+        expected = Verdict.STORABLE if linear_program_stores(problem) else Verdict.NOT_STORABLE
+        assert proved_verdict(problem) is expected
 
 
 @pytest.mark.parametrize("start", [None, "ones", "zeros"])
@@ -183,17 +137,17 @@ def test_targets_that_are_all_zero(start, margin_gap):
     # Whatever scores below zero: one weight, minus one, does it.
     problem = OriginalProblem([[1.0, 0.0], [1.0, 1.0]], [[0.0], [1.0], [2.0]], [0, 0])
     begin = None if start is None else getattr(np, start)((1, 2))
-    assert verdict(problem, start=begin, margin_gap=margin_gap) is Verdict.STORABLE
+    assert proved_verdict(problem, start=begin, margin_gap=margin_gap) is Verdict.STORABLE
 
 
 def test_contradictions_beside_facts_at_rest():
     # Two facts cancel exactly; when the others hold, the gradient is exactly zero.
     inputs = np.array([[1.0, 0, 0], [-1.0, 0, 0], [0, 1.0, 0], [0, 0, 1.0]])
     problem = OriginalProblem(inputs, np.array([[1.0], [0.0]]), [0, 0, 0, 0])
-    assert verdict(problem) is Verdict.NOT_STORABLE
+    assert proved_verdict(problem) is Verdict.NOT_STORABLE
     inputs = [[2.0, 0.0], [1.0, -2.0], [-1.0, -2.0], [1.0, 0.0]]
     problem = OriginalProblem(inputs, [[2.0, 2.0, 0.0], [0.0, -2.0, 1.0]], [0, 1, 1, 1])
-    assert verdict(problem) is Verdict.NOT_STORABLE
+    assert proved_verdict(problem) is Verdict.NOT_STORABLE
 
 
 def test_nearly_equal_outputs_give_no_wrong_verdict():
@@ -201,7 +155,7 @@ def test_nearly_equal_outputs_give_no_wrong_verdict():
         for facts in (8, 26):
             inputs, outputs = gaussian_arrays(facts, 6, 1)
             outputs[1] = outputs[0] * (1 + closeness * outputs[1])
-            found = verdict(OriginalProblem(inputs, outputs), max_steps=60)
+            found = proved_verdict(OriginalProblem(inputs, outputs), max_steps=60)
             if closeness >= 1e-6:
                 assert found is (Verdict.STORABLE if facts == 8 else Verdict.NOT_STORABLE)
 
@@ -217,8 +171,8 @@ def test_small_whole_numbers_against_linear_programming():
             rng.integers(-largest, largest + 1, (candidates, dim_out)),
             rng.integers(0, candidates, facts),
         )
-        expected = highs_stores(problem)
-        assert verdict(problem) is (Verdict.STORABLE if expected else Verdict.NOT_STORABLE)
+        expected = linear_program_stores(problem)
+        assert proved_verdict(problem) is (Verdict.STORABLE if expected else Verdict.NOT_STORABLE)
         stored.append(expected)
     assert 10 < stored.count(True) < 60
 
@@ -230,10 +184,10 @@ def test_small_whole_numbers_against_linear_programming():
 @pytest.mark.parametrize("facts", [12, 26])
 def test_units_do_not_matter(facts, scale):
     problem = OriginalProblem.gaussian(facts, 6, seed=1)
-    expected = verdict(problem)
+    expected = proved_verdict(problem)
     assert expected is not Verdict.UNDECIDED
-    assert verdict(OriginalProblem(problem.inputs * scale, problem.outputs)) is expected
-    assert verdict(OriginalProblem(problem.inputs, problem.outputs * scale)) is expected
+    assert proved_verdict(OriginalProblem(problem.inputs * scale, problem.outputs)) is expected
+    assert proved_verdict(OriginalProblem(problem.inputs, problem.outputs * scale)) is expected
 
 
 @pytest.mark.parametrize("decades", [2, 5, 20, 69])
@@ -244,7 +198,7 @@ def test_lengths_of_inputs_do_not_matter(facts, decades):
     lengths[:2, 0] = 10.0**-decades, 10.0**decades
     units = problem.inputs / np.abs(problem.inputs).max(axis=1, keepdims=True)
     scaled = OriginalProblem(units * lengths, problem.outputs)
-    assert verdict(scaled) is verdict(problem) is not Verdict.UNDECIDED
+    assert proved_verdict(scaled) is proved_verdict(problem) is not Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize("decades", [1, 5, 25, 60])
@@ -253,7 +207,8 @@ def test_outputs_of_very_different_lengths_give_no_wrong_verdict(decades):
     for facts in (4, 12, 26):
         problem = OriginalProblem.gaussian(facts, 6, seed=1)
         lengths = 10 ** np.random.default_rng(0).uniform(-decades, decades, (facts, 1))
-        verdict(OriginalProblem(problem.inputs, problem.outputs * lengths), max_steps=40)
+        stretched = OriginalProblem(problem.inputs, problem.outputs * lengths)
+        assert_proved(stretched, max_steps=40)
 
 
 @pytest.mark.parametrize("shift", [10.0, 1e2, 1e4])
@@ -261,7 +216,7 @@ def test_outputs_of_very_different_lengths_give_no_wrong_verdict(decades):
 def test_a_shift_of_all_outputs_does_not_matter(facts, shift):
     problem = OriginalProblem.gaussian(facts, 6, seed=1)
     shifted = OriginalProblem(problem.inputs, problem.outputs + shift)
-    assert verdict(shifted) is verdict(problem)
+    assert proved_verdict(shifted) is proved_verdict(problem)
 
 
 @pytest.mark.parametrize(
@@ -271,7 +226,9 @@ def test_a_shift_of_all_outputs_does_not_matter(facts, shift):
 def test_vectors_that_would_underflow_are_refused(of_inputs, of_outputs):
     with pytest.raises(ValueError, match=r"\[0\] = 1e-170 must be zero, or of a size"):
         OriginalProblem(np.eye(3) * of_inputs, np.eye(3) * of_outputs)
-    assert verdict(OriginalProblem(np.eye(3) * of_inputs**0.4, np.eye(3))) is Verdict.STORABLE
+    assert (
+        proved_verdict(OriginalProblem(np.eye(3) * of_inputs**0.4, np.eye(3))) is Verdict.STORABLE
+    )
 
 
 @pytest.mark.parametrize("scale", [1e100, 1e160])
@@ -279,4 +236,4 @@ def test_vectors_that_would_overflow_are_refused(scale):
     with pytest.raises(ValueError, match="must be zero, or of a size"):
         OriginalProblem(np.eye(3) * scale, np.eye(3) * scale)
     large = np.eye(3) * scale**0.4
-    assert verdict(OriginalProblem(large, large)) is Verdict.STORABLE
+    assert proved_verdict(OriginalProblem(large, large)) is Verdict.STORABLE

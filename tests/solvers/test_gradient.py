@@ -7,17 +7,15 @@ import sys
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS
 
 from simonides.failures import BadArgumentError
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.cross_entropy import cross_entropy
 from simonides.solvers.gradient import Plan, gradient
 from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Status
 
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-BOTH = pytest.mark.parametrize("kind", sorted(KINDS))
 LAYERS = pytest.mark.parametrize("rank", [None, 3])
 
 

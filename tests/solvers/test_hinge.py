@@ -4,25 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from dense_hinge import residuals_of, rows_of, slacks_of
+from definition import BOTH, KINDS
+from dense_hinge import CASES, residuals_of, rows_of, slacks_of
 
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers import hinge as module
 from simonides.solvers.hinge import SLACK_PRICE, Curvature, Hinge, Task
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-CASES = pytest.mark.parametrize(
-    ("kind", "facts", "candidates"),
-    [
-        ("original", 8, None),
-        ("original", 12, 3),
-        ("original", 3, 9),
-        ("decoupled", 8, None),
-        ("decoupled", 12, 2),
-        ("decoupled", 1, 5),
-    ],
-)
 
 
 def make(kind, facts, candidates=None, seed=0):
@@ -117,7 +104,7 @@ def test_the_curvature_is_the_derivative_of_the_gradient(kind, facts, candidates
 
 
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_leaving_out_inactive_facts_changes_nothing(kind, precision, monkeypatch):
     problem = KINDS[kind].gaussian(700, 4, 3, candidates=3, seed=0)
     # All facts are active at small weights; few, in the middle of others, at large ones.

@@ -6,30 +6,18 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS, assert_recall_is_counted, constraints, leads_of
 
 from simonides import capacity
 from simonides.certificate import Certificate, Claim, verify
 from simonides.failures import BadArgumentError
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.decide import Verdict, decide
 from simonides.solvers.low_rank import low_rank
 from simonides.solvers.solution import Status
 
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-BOTH = pytest.mark.parametrize("kind", sorted(KINDS))
 
-
-def leads_of(problem, weights):
-    return np.concatenate(
-        [
-            (problem.target_outputs[i] - problem.competitors(i)[1]) @ (weights @ problem.inputs[i])
-            for i in range(problem.facts)
-        ]
-    )
-
-
-def planted(seed, rank, facts=40, dim=8, candidates=10, noise=1.0):
+def planted(seed, rank, facts=40, dim=8, candidates=10):
     """Facts that some weights of the rank store: targets are what those weights answer."""
     rng = np.random.default_rng(seed)
     weights = rng.standard_normal((dim, rank)) @ rng.standard_normal((rank, dim))
@@ -38,14 +26,13 @@ def planted(seed, rank, facts=40, dim=8, candidates=10, noise=1.0):
     return OriginalProblem(inputs, outputs, targets), weights
 
 
-def consistent(problem, solution, rank):
+def assert_consistent(problem, solution, rank):
     left, right = solution.factors
     assert left.shape == (problem.dim_out, rank)
     assert right.shape == (problem.dim_in, rank)
     np.testing.assert_allclose(left @ right.T, solution.weights, rtol=1e-12, atol=1e-14)
     assert np.linalg.matrix_rank(solution.weights) <= rank
-    gaps = leads_of(problem, solution.weights).reshape(problem.facts, -1)
-    assert solution.recalled == np.count_nonzero(gaps.min(axis=1) > 0)
+    assert_recall_is_counted(problem, solution)
     assert (solution.status is Status.STORED) == (solution.recalled == problem.facts)
     assert solution.status is not Status.INFEASIBLE
     assert solution.multipliers is None
@@ -58,7 +45,7 @@ def test_planted_facts_are_found_more_often_than_not(rank):
         problem, weights = planted(seed, rank)
         assert leads_of(problem, weights).min() > 0
         solution = low_rank(problem, rank)
-        consistent(problem, solution, rank)
+        assert_consistent(problem, solution, rank)
         found.append(solution.status is Status.STORED)
     assert sum(found) >= 6, found
 
@@ -69,7 +56,7 @@ def test_easy_facts_are_stored_at_any_rank(kind, rank):
     for seed in range(3):
         problem = KINDS[kind].gaussian(2, 5, 7, candidates=2, seed=seed)
         solution = low_rank(problem, rank)
-        consistent(problem, solution, rank)
+        assert_consistent(problem, solution, rank)
         if kind == "decoupled" or rank > 1:
             assert solution.status is Status.STORED
 
@@ -79,7 +66,7 @@ def test_the_full_rank_is_no_bound(kind):
     for facts in (8, 12):
         problem = KINDS[kind].gaussian(facts, 6, seed=1)
         solution = low_rank(problem, 6)
-        consistent(problem, solution, 6)
+        assert_consistent(problem, solution, 6)
         assert solution.status is Status.STORED
 
 
@@ -88,7 +75,7 @@ def test_the_full_rank_is_no_bound(kind):
 def test_facts_that_do_not_fit_are_never_called_infeasible(kind, rank):
     problem = KINDS[kind].gaussian(40, 5, seed=0)
     solution = low_rank(problem, rank, max_steps=80)
-    consistent(problem, solution, rank)
+    assert_consistent(problem, solution, rank)
     assert solution.status in (Status.CONVERGED, Status.STOPPED)
     assert solution.margin_upper == np.inf
 
@@ -97,7 +84,7 @@ def test_facts_that_do_not_fit_are_never_called_infeasible(kind, rank):
 def test_the_step_limit_stops(steps):
     problem = OriginalProblem.gaussian(40, 5, seed=0)
     solution = low_rank(problem, 2, max_steps=steps)
-    consistent(problem, solution, 2)
+    assert_consistent(problem, solution, 2)
     assert (solution.status, solution.steps) == (Status.STOPPED, steps)
 
 
@@ -114,7 +101,7 @@ def test_every_step_is_watched_and_any_can_be_the_last():
 
         solution = low_rank(problem, 2, watch=watch)
         assert (solution.status, solution.steps) == (Status.STOPPED, stop)
-        consistent(problem, solution, 2)
+        assert_consistent(problem, solution, 2)
 
 
 @pytest.mark.parametrize("rank", [0, -1, 5, 1.5, None, True])
@@ -146,7 +133,7 @@ def test_a_start_of_zero_is_left():
     # The mean of output times input vanishes, though the weight one stores these facts.
     problem = OriginalProblem([[1.0], [-1.0], [-1.0]], [[2.0], [1.0]], [0, 1, 1])
     solution = low_rank(problem, 1)
-    consistent(problem, solution, 1)
+    assert_consistent(problem, solution, 1)
     assert solution.status is Status.STORED
 
 
@@ -155,7 +142,7 @@ def test_a_start_of_zero_is_left():
 def test_one_dimension(kind, dims):
     for seed in range(4):
         problem = KINDS[kind].gaussian(2, *dims, candidates=3, seed=seed)
-        consistent(problem, low_rank(problem, 1, max_steps=60), 1)
+        assert_consistent(problem, low_rank(problem, 1, max_steps=60), 1)
         expected = decide(problem).verdict
         assert decide(problem, rank=1).verdict is expected  # every matrix is of rank one
 
@@ -181,12 +168,9 @@ def test_factors_prove_that_facts_fit(kind):
     assert outcome.valid
     assert outcome.margin_bound == decision.margin_lower > 0
     weights = proof.left @ proof.right.T
-    rows = []
-    for i in range(problem.facts):
-        for vector in problem.competitors(i)[1]:
-            row = np.outer(problem.target_outputs[i] - vector, problem.inputs[i])
-            rows.append(np.vdot(row, weights) / np.linalg.norm(row))
-    margin = min(rows) / np.linalg.norm(weights)
+    rows = constraints(problem)
+    leads = rows @ weights.ravel() / np.linalg.norm(rows, axis=1)
+    margin = leads.min() / np.linalg.norm(weights)
     assert margin * (1 - 1e-6) < outcome.margin_bound <= margin
     plain = Certificate(Claim.STORABLE, proof.fingerprint, weights=weights)
     assert verify(plain, problem).margin_bound == pytest.approx(outcome.margin_bound, rel=1e-9)
@@ -199,31 +183,31 @@ def test_tampered_factors_are_rejected():
     assert verify(turned, square).valid
     left, right = turned.left, turned.right
 
-    def rejected(certificate, about=problem, reason=""):
+    def assert_rejected(certificate, about=problem, reason=""):
         outcome = verify(certificate, about)
         assert not outcome.valid
         assert reason in outcome.reason
 
-    rejected(replace(turned, left=right, right=left), square, "not recalled")
-    rejected(replace(turned, left=-left), square, "not recalled")
-    rejected(replace(proof, left=proof.right, right=proof.left), reason="not float64")
+    assert_rejected(replace(turned, left=right, right=left), square, "not recalled")
+    assert_rejected(replace(turned, left=-left), square, "not recalled")
+    assert_rejected(replace(proof, left=proof.right, right=proof.left), reason="not float64")
     shape = "not float64"
-    rejected(replace(proof, left=proof.left[:, :2]), reason=shape)  # inner dimensions differ
-    rejected(replace(proof, right=proof.right[:, :2]), reason=shape)
-    rejected(replace(proof, left=proof.left[:5]), reason=shape)
-    rejected(replace(proof, right=proof.right[:5]), reason=shape)
-    rejected(replace(proof, left=proof.left.T.copy()), reason=shape)
-    rejected(replace(proof, left=np.float32(proof.left)), reason=shape)
-    rejected(replace(proof, left=proof.left + 0j), reason=shape)
-    rejected(replace(proof, left=proof.left[:, 0]), reason=shape)
-    rejected(replace(proof, left=proof.left[:, :0], right=proof.right[:, :0]), reason=shape)
-    rejected(replace(proof, left=None), reason=shape)
-    rejected(replace(proof, right=None), reason=shape)
-    rejected(replace(proof, left=0 * proof.left), reason="zero")
+    assert_rejected(replace(proof, left=proof.left[:, :2]), reason=shape)  # inner dimensions differ
+    assert_rejected(replace(proof, right=proof.right[:, :2]), reason=shape)
+    assert_rejected(replace(proof, left=proof.left[:5]), reason=shape)
+    assert_rejected(replace(proof, right=proof.right[:5]), reason=shape)
+    assert_rejected(replace(proof, left=proof.left.T.copy()), reason=shape)
+    assert_rejected(replace(proof, left=np.float32(proof.left)), reason=shape)
+    assert_rejected(replace(proof, left=proof.left + 0j), reason=shape)
+    assert_rejected(replace(proof, left=proof.left[:, 0]), reason=shape)
+    assert_rejected(replace(proof, left=proof.left[:, :0], right=proof.right[:, :0]), reason=shape)
+    assert_rejected(replace(proof, left=None), reason=shape)
+    assert_rejected(replace(proof, right=None), reason=shape)
+    assert_rejected(replace(proof, left=0 * proof.left), reason="zero")
     for bad in (np.nan, np.inf):
         broken = proof.right.copy()
         broken[0, 0] = bad
-        rejected(replace(proof, right=broken), reason="not finite")
+        assert_rejected(replace(proof, right=broken), reason="not finite")
     # One changed entry: what the verifier says is what dense arithmetic says.
     agreed = {True: 0, False: 0}
     for place in np.ndindex(proof.left.shape):
@@ -274,7 +258,9 @@ def test_an_interruption_ends_the_whole_decision():
 
     decision = decide(problem, rank=2, watch=watch)
     assert len(calls) == 2
-    assert decision.verdict in (Verdict.NOT_FOUND, Verdict.UNDECIDED)
+    assert decision.verdict is Verdict.UNDECIDED
+    assert (decision.solution.status, decision.solution.interrupted) == (Status.STOPPED, True)
+    assert decision.solution.steps == 1
     assert decision.certificate is None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS, assert_proved, assert_recall_is_counted, constraints
 from scipy.optimize import nnls
 
 from simonides.certificate import margin_upper, verify
@@ -14,19 +15,13 @@ from simonides.solvers.decide import Verdict, decide
 from simonides.solvers.feasibility import feasibility
 from simonides.solvers.margin import maximum_margin
 from simonides.solvers.solution import Status
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
-BOTH = pytest.mark.parametrize("kind", sorted(KINDS))
+from simonides.solvers.whitened import whitened_feasibility
 
 
 def units(problem):
     """Every constraint as a unit vector in the space of weights."""
-    rows = []
-    for fact in range(problem.facts):
-        for vector in problem.competitors(fact)[1]:
-            row = np.outer(problem.target_outputs[fact] - vector, problem.inputs[fact]).ravel()
-            rows.append(row / np.linalg.norm(row))
-    return np.array(rows)
+    rows = constraints(problem)
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 def optimum(problem):
@@ -233,6 +228,44 @@ def test_a_warm_start_is_used():
     again = maximum_margin(problem, gap=1e-3, start=first.weights)
     assert again.steps < first.steps
     assert again.margin_upper - again.margin_lower <= 1e-3 * again.margin_upper
+
+
+@BOTH
+@SIZES
+def test_what_is_recalled_is_counted(kind, facts, dims, candidates):
+    for seed in range(3):
+        problem = KINDS[kind].gaussian(facts, *dims, candidates=candidates, seed=seed)
+        for options in ({"gap": 0.3}, {"gap": 1e-3}, {"max_steps": 3}, {"max_steps": 0}):
+            solution = maximum_margin(problem, **options)
+            assert_recall_is_counted(problem, solution)
+            if solution.status is Status.STORED:
+                assert solution.smallest_gap > 0
+
+
+@pytest.mark.parametrize("decades", [2, 3])
+@pytest.mark.parametrize("facts", [6, 10])
+@pytest.mark.parametrize("sides", ["inputs", "both"])
+def test_uneven_data_have_the_margin_of_a_quadratic_program(facts, decades, sides):
+    drawn, stretch = OriginalProblem.gaussian(facts, 6, seed=1), np.logspace(0, decades, 6)
+    outputs = drawn.outputs * stretch if sides == "both" else drawn.outputs
+    problem = OriginalProblem(drawn.inputs * stretch, outputs)
+    assert whitened_feasibility(problem) is not None  # uneven enough to be decided elsewhere
+    decision = assert_proved(problem, margin_gap=1e-2)
+    assert decision.verdict is Verdict.STORABLE
+    assert decision.margin_lower <= optimum(problem) <= decision.margin_upper
+    assert decision.margin_upper - decision.margin_lower <= 1e-2 * decision.margin_upper * 1.001
+    # The margin is that of the data as given, not of the coordinates they were decided in.
+    weights = decision.certificate.weights
+    assert margin_of(problem, weights) == pytest.approx(decision.margin_lower, rel=1e-6)
+    assert margin_upper(decision.certificate, problem) == decision.margin_upper
+
+
+def test_uneven_data_too_hard_for_the_gap_keep_a_true_bracket():
+    drawn = OriginalProblem.gaussian(6, 6, seed=1)
+    problem = OriginalProblem(drawn.inputs * np.logspace(0, 4, 6), drawn.outputs)
+    decision = assert_proved(problem, margin_gap=1e-2, max_steps=60)
+    assert decision.verdict is Verdict.STORABLE
+    assert decision.margin_lower <= optimum(problem) <= decision.margin_upper
 
 
 def test_uneven_data_that_do_not_fit_are_decided_with_a_gap_as_without():

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS, assert_recall_is_counted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simonides.estimate import Estimate
 from simonides.failures import BadArgumentError
-from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import whitened
 from simonides.solvers.decide import Verdict, decide
@@ -17,7 +17,6 @@ from simonides.solvers.hebbian import hebbian, hebbian_weights
 from simonides.solvers.pseudo_inverse import pseudo_inverse, pseudo_inverse_weights
 from simonides.solvers.solution import Status
 
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 SIZES = [(3, 8, 5), (8, 8, 8), (30, 8, 5), (30, 5, 8), (1, 4, 3), (12, 1, 1)]
 
 
@@ -44,7 +43,7 @@ def dependent(facts, dim_in, dim_out, rank, seed=0):
 # The weights.
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 @pytest.mark.parametrize(("facts", "dim_in", "dim_out"), SIZES)
 def test_without_a_ridge_it_is_least_squares(kind, facts, dim_in, dim_out):
     problem = KINDS[kind].gaussian(facts, dim_in, dim_out, candidates=9, seed=1)
@@ -66,7 +65,7 @@ def test_dependent_inputs_leave_the_shortest_weights(facts, dim_in, rank):
     np.testing.assert_allclose(weights @ empty.T, 0, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 @pytest.mark.parametrize("ridge", [1e-3, 0.3, 10.0])
 @pytest.mark.parametrize(("facts", "dim_in", "dim_out"), SIZES)
 def test_with_a_ridge_it_solves_the_normal_equations(kind, ridge, facts, dim_in, dim_out):
@@ -129,7 +128,7 @@ def test_repeating_every_fact_changes_nothing():
     )
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_a_large_ridge_is_the_hebbian_rule(kind):
     problem = KINDS[kind].gaussian(40, 8, 5, seed=4)
     mean_square = np.mean(problem.inputs**2)
@@ -156,19 +155,13 @@ def test_a_larger_ridge_fits_less_and_weighs_less(facts):
 # What is recalled.
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 @pytest.mark.parametrize("ridge", [0.0, 1.0])
 def test_what_is_recalled_is_counted(kind, ridge):
     problem = KINDS[kind].gaussian(35, 6, seed=2)
     solution = pseudo_inverse(problem, ridge=ridge)
-    gaps = []
-    for fact in range(35):
-        image = solution.weights @ problem.inputs[fact]
-        _, rivals = problem.competitors(fact)
-        gaps.append(problem.target_outputs[fact] @ image - (rivals @ image).max())
-    assert solution.recalled == np.count_nonzero(np.array(gaps) > 0)
+    assert_recall_is_counted(problem, solution)
     assert 0 < solution.recalled < 35
-    assert solution.smallest_gap == pytest.approx(min(gaps), rel=1e-9)
     errors = solution.weights @ problem.inputs.T - problem.target_outputs.T
     assert solution.loss == pytest.approx(np.mean(errors**2), rel=1e-12)
     assert (solution.status, solution.steps) == (Status.CONVERGED, 1)
@@ -176,7 +169,7 @@ def test_what_is_recalled_is_counted(kind, ridge):
     assert solution.seconds >= 0
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 @pytest.mark.parametrize("facts", [2, 5, 10])
 def test_independent_inputs_are_mapped_onto_their_targets(kind, facts):
     for seed in range(10):
@@ -217,7 +210,7 @@ def test_as_many_facts_as_dimensions_are_stored():
         assert (solution.status, solution.recalled) == (Status.STORED, 50)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 @pytest.mark.parametrize("facts", [30, 90])
 def test_what_does_not_fit_is_lost(kind, facts):
     # Independent Gaussian targets keep the share that lies in the span of the inputs.

@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS
 from scipy.special import logsumexp
 
 from simonides import threads
@@ -13,8 +14,6 @@ from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers import softmax
 from simonides.solvers.softmax import MeanCrossEntropy
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 
 
 def make(kind, facts, dim, dim_out=None, *, seed=0, candidates=None):
@@ -104,7 +103,7 @@ def test_a_tie_is_not_recalled():
         assert MeanCrossEntropy(problem).at(weights).recalled == 0
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_single_precision_is_near(kind):
     problem = make(kind, 300, 20)
     weights = 0.1 * np.random.default_rng(1).standard_normal((20, 20))
@@ -116,7 +115,7 @@ def test_single_precision_is_near(kind):
     assert single.gradient.dtype == np.float64
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_scores_that_overflow_exponentials(kind):
     problem = make(kind, 20, 5)
     weights = 1e4 * np.random.default_rng(1).standard_normal((5, 5))
@@ -154,7 +153,7 @@ def test_threads_do_not_change_a_bit(kind, facts, candidates, precision):
         np.testing.assert_array_equal(answer.gradient, answers[0].gradient)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_kept_or_drawn_anew_and_nothing_is_changed(kind):
     problem = make(kind, 40, 6)
     weights = np.random.default_rng(1).standard_normal((6, 6))

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from definition import BOTH, KINDS
+from keyboard import interrupt
 
-from simonides import DecoupledProblem, OriginalProblem, capacity, decide
+from simonides import OriginalProblem, capacity, decide
 from simonides.failures import BadArgumentError
+from simonides.problems.scan import Screen
 from simonides.solvers.threshold import threshold
-
-KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 
 
 def drawn(kind, dim, seed, candidates=None):
     return lambda facts: KINDS[kind].gaussian(facts, dim, candidates=candidates, seed=seed)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 @pytest.mark.parametrize("guess", [1, 5, 11, 60])
 def test_any_guess_leads_to_the_last_number_that_fits(kind, guess):
     draw = drawn(kind, 5, seed=1)
@@ -27,7 +28,7 @@ def test_any_guess_leads_to_the_last_number_that_fits(kind, guess):
     assert (found.facts, found.open) == (one_by_one, 0)
 
 
-@pytest.mark.parametrize("kind", sorted(KINDS))
+@BOTH
 def test_a_drawn_problem_is_a_prefix_of_a_larger_one(kind):
     # This is what makes bisection over freshly drawn problems one over nested facts.
     small, large = drawn(kind, 4, seed=3)(6), drawn(kind, 4, seed=3)(20)
@@ -35,14 +36,14 @@ def test_a_drawn_problem_is_a_prefix_of_a_larger_one(kind):
     np.testing.assert_array_equal(small.inputs, large.inputs[:6])
 
 
-def test_nothing_fits():
-    # Two facts with the same input and different outputs; the first alone fits.
+@pytest.mark.parametrize("guess", [1, 2, 9])
+def test_nothing_fits(guess):
+    # Every fact wants the output that lies between the two others: none can be stored, not even one.
     def draw(facts):
-        return OriginalProblem(
-            np.ones((max(facts, 2), 1))[:facts], [[1.0], [2.0], [3.0]], [1] * facts
-        )
+        return OriginalProblem(np.ones((facts, 1)), [[1.0], [2.0], [3.0]], [1] * facts)
 
-    assert threshold(draw, 2).facts == 0
+    found = threshold(draw, guess)
+    assert (found.facts, found.open) == (0, 0)
 
 
 def test_a_failed_search_at_bounded_rank_is_left_open():
@@ -59,6 +60,62 @@ def test_every_number_tried_is_reported():
     assert len(seen) == found.decisions
     assert (found.facts, "storable") in seen
     assert (found.facts + 1, "not-storable") in seen
+
+
+@BOTH
+def test_an_interruption_at_any_pass_ends_the_search(kind, monkeypatch):
+    # A decision ends in order where it is interrupted, and must not be taken for a number that fails.
+    draw, finish, passes = drawn(kind, 4, seed=1), Screen.finish, []
+
+    def interrupted_at(number):
+        def counting(*arguments):
+            passes.append(number)
+            if len(passes) == number:
+                raise KeyboardInterrupt
+            return finish(*arguments)
+
+        passes.clear()
+        monkeypatch.setattr(Screen, "finish", counting)
+
+    interrupted_at(None)
+    whole, tried = threshold(draw, 4), []
+    assert whole.decisions > 3
+    for number in np.linspace(1, len(passes), 8).astype(int).tolist():
+        interrupted_at(number)
+        tried.clear()
+        with pytest.raises(KeyboardInterrupt):
+            threshold(draw, 4, watch=lambda facts, verdict: tried.append(facts))
+        assert len(passes) == number  # nothing is passed over again
+        assert len(tried) < whole.decisions
+
+
+def test_an_interruption_of_the_watcher_is_passed_on():
+    def watch(facts, verdict):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        threshold(drawn("original", 4, seed=0), 5, watch=watch)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_signal_from_the_keyboard_ends_the_search_at_once(threads):
+    code = f"""
+        from simonides.problems.original import OriginalProblem
+        from simonides.solvers.threshold import threshold
+        def draw(facts):
+            print(facts, flush=True)
+            return OriginalProblem.gaussian(facts, 60, seed=0)
+        try:
+            threshold(draw, 560, threads={threads})
+        except KeyboardInterrupt:
+            print("interrupted", threading.active_count())
+        else:
+            print("found")
+    """
+    printed = interrupt(code, after=3).splitlines()
+    assert printed[-1] == "interrupted 1"
+    assert len(printed) <= 5
 
 
 @pytest.mark.parametrize("guess", [0, -3, np.nan, "many"])

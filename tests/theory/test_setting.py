@@ -1,0 +1,85 @@
+"""What is asked: directions and ranks that bind, and refusals."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import pytest
+
+from simonides import Setting, capacity
+
+
+def test_directions_and_ranks_that_bind():
+    shared = Setting(40, 30, candidates=11)
+    assert shared.entries == shared.parameters == 1200
+    assert shared.output_directions == 10
+    assert shared.binding_rank == 10
+    assert Setting(40, 30, candidates=11, rank=4).binding_rank == 4
+    assert Setting(40, 30, candidates=11, rank=20).binding_rank == 10
+    assert Setting(40, 30, candidates=11, outputs="decoupled").output_directions == 30
+    assert Setting(40, 30).output_directions == 30
+    assert Setting(40, 30, rank=5).parameters == 5 * 65
+    assert shared.effective_parameters().value == 400
+    assert shared.asymptotic_effective_parameters() == 400
+
+
+def test_asymptotic_price_with_a_margin():
+    price = Setting(9, 9, margin=0.5).asymptotic_price(1e6)
+    assert price == pytest.approx((math.sqrt(2 * math.log(1e6)) + 0.5) ** 2, rel=1e-14)
+
+
+BAD = [
+    ("dim_in", 0, "at least 1"),
+    ("dim_in", -5, "at least 1"),
+    ("dim_in", 2.5, "whole number"),
+    ("dim_in", True, "whole number"),
+    ("dim_in", "25", "whole number"),
+    ("dim_in", math.nan, "whole number"),
+    ("dim_in", None, "whole number"),
+    ("dim_out", 0, "at least 1"),
+    ("dim_out", math.inf, "whole number"),
+    ("dim_out", "8", "whole number"),
+    ("candidates", 1, "at least 2"),
+    ("candidates", 2.5, "whole number"),
+    ("candidates", True, "at least 2"),
+    ("candidates", "all", "at least 2"),
+    ("rank", 0, "at least 1"),
+    ("rank", 9, "at most the smaller dimension, 8"),
+    ("rank", 1.5, "whole number"),
+    ("rank", "full", "whole number"),
+    ("margin", -0.1, "at least 0"),
+    ("margin", math.nan, "at least 0"),
+    ("margin", math.inf, "at least 0"),
+    ("margin", "wide", "at least 0"),
+    ("margin", True, "at least 0"),
+    ("margin", None, "at least 0"),
+    ("tail_fraction", 0.0, "above 0 and at most 1"),
+    ("tail_fraction", 1.01, "above 0 and at most 1"),
+    ("tail_fraction", -0.2, "above 0 and at most 1"),
+    ("tail_fraction", math.nan, "above 0 and at most 1"),
+    ("tail_fraction", True, "above 0 and at most 1"),
+    ("outputs", "coupled", "'shared' or 'decoupled'"),
+    ("outputs", None, "'shared' or 'decoupled'"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "condition"), BAD, ids=str)
+def test_bad_input_is_refused_by_name(name, value, condition):
+    asked = {"dim_in": 8, "dim_out": 9, name: value}
+    for question in (lambda: Setting(**asked), lambda: capacity(asked.pop("dim_in"), **asked)):
+        if name == "dim_out" and value is None:
+            continue
+        with pytest.raises(ValueError, match="must be") as error:
+            question()
+        message = str(error.value)
+        assert message.startswith(f"{name} = {value!r} must be ")
+        assert condition in message
+        assert message.rpartition(": ")[2]
+
+
+def test_settings_are_frozen_and_comparable():
+    assert Setting(8, 9) == Setting(8, 9)
+    assert len({Setting(8, 9), Setting(8, 9), Setting(9, 8)}) == 2
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Setting(8, 9).rank = 2
