@@ -100,8 +100,8 @@ class Instance(Protocol):
         """Number of each fact's right output among its candidates."""
         ...
 
-    def contests(self) -> Iterator[tuple[slice, Reals]]:
-        """Yield facts that share their candidates' vectors, with those vectors, in their numbering."""
+    def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
+        """Yield the first facts, those together that share their candidates, and these' vectors."""
         ...
 
 
@@ -180,8 +180,8 @@ def verify(certificate: Certificate, problem: Instance, *, tolerance: float = 1e
 
 
 def _verify_weights(certificate: Certificate, problem: Instance) -> Verification:
-    def refused(reason: str, bound: float = np.nan) -> Verification:
-        return Verification(False, certificate.claim, bound, reason)
+    def refused(reason: str) -> Verification:
+        return Verification(False, certificate.claim, np.nan, reason)
 
     layers = _layers(certificate)
     shape = (problem.target_outputs.shape[1], problem.inputs.shape[1])
@@ -190,14 +190,14 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
     if not all(np.isfinite(layer).all() for layer in layers):
         return refused("weights are not finite")
     if not all(layer.any() for layer in layers):
-        return refused("weights are zero", 0.0)
+        return refused("weights are zero")
     # Exact, and far from over- and underflow.
     layers = [np.ldexp(layer, -int(np.frexp(np.abs(layer).max())[1])) for layer in layers]
     paths = sum(layer.shape[1] for layer in layers) + shape[0] + 8
     rounding = _gamma(paths)
     norm = _upper_norm(layers)
     least = np.inf
-    for facts, outputs in problem.contests():
+    for facts, outputs in problem.contests(problem.facts):
         inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
         images, magnitudes = inputs, np.abs(inputs)
         for layer in reversed(layers):
@@ -215,8 +215,7 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
         gaps[own] = np.inf
         worst = int(gaps.min(axis=1).argmin())
         if not gaps[worst].min() > 0:
-            reason = f"fact {facts.start + worst} is not recalled beyond rounding error"
-            return refused(reason, float(gaps[worst].min()))
+            return refused(f"fact {facts.start + worst} is not recalled beyond rounding error")
         sizes = np.linalg.norm(inputs, axis=1)[:, None]
         least = min(least, _least_ratio(gaps, reaches * sizes, targets, outputs, sizes))
     return Verification(True, certificate.claim, least / norm / (1 + rounding))
@@ -305,7 +304,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     facts, rivals, values = facts[order], rivals[order], values[order]
     pulled, magnitudes = np.zeros((2, *problem.target_outputs.shape))
     weight, possible = 0.0, False
-    for rows, outputs in problem.contests():
+    for rows, outputs in problem.contests(int(facts[-1]) + 1):
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
         for start in range(first, last, _CHUNK):
             part = slice(start, min(start + _CHUNK, last))
@@ -324,7 +323,8 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
         return np.nan, "multipliers underflow"
     total = pulled.T @ problem.inputs
     magnitude = magnitudes.T @ np.abs(problem.inputs)
-    rounding = _gamma(len(values) + problem.facts + 8)
+    # A sum over a fact's pairs, in chunks, then one over facts.
+    rounding = _gamma(2 * int(np.bincount(facts).max()) + problem.facts + 8)
     numerator = (
         _length(total)
         + rounding * _length(magnitude)

@@ -223,7 +223,7 @@ def test_rivals_are_single_precision_numbers_held_exactly():
 def test_contests_hold_every_fact_and_candidate():
     problem = DecoupledProblem.gaussian(4, 3, candidates=6, seed=0)
     assert problem.targets.tolist() == [0] * 4
-    for fact, (rows, outputs) in enumerate(problem.contests()):
+    for fact, (rows, outputs) in enumerate(problem.contests(problem.facts)):
         assert (rows.start, rows.stop) == (fact, fact + 1)
         np.testing.assert_array_equal(outputs[0], problem.target_outputs[fact])
         np.testing.assert_array_equal(outputs[1:], problem.competitors(fact)[1])

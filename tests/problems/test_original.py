@@ -297,8 +297,27 @@ def test_contests_hold_every_fact_and_candidate(monkeypatch):
     problem = OriginalProblem.gaussian(23, 5, candidates=11, seed=2)
     monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * 11 * 3)
     seen = []
-    for rows, outputs in problem.contests():
+    for rows, outputs in problem.contests(problem.facts):
         seen += range(rows.start, rows.stop)
         np.testing.assert_array_equal(outputs, problem.outputs)
         np.testing.assert_array_equal(outputs[problem.targets[rows]], problem.target_outputs[rows])
     assert seen == list(range(23))
+
+
+@pytest.mark.parametrize("candidates", [None, 2, 12, 30, 90])
+def test_more_facts_of_a_seed_are_the_same_facts_and_further_ones(candidates):
+    """Across the number of candidates too: there, facts begin to share outputs."""
+    largest = OriginalProblem.gaussian(60, 4, 3, candidates=candidates, seed=7)
+    for facts in (2, 11, 12, 13, 30, 31, 60):
+        part = largest.prefix(facts)
+        drawn = OriginalProblem.gaussian(facts, 4, 3, candidates=candidates, seed=7)
+        assert drawn.paired == part.paired == (candidates is None)
+        for name in ("inputs", "outputs", "targets"):
+            np.testing.assert_array_equal(getattr(part, name), getattr(drawn, name))
+        assert part.setting == drawn.setting
+
+
+def test_contests_of_the_first_facts():
+    problem = OriginalProblem.gaussian(23, 5, seed=2)
+    assert [(rows.start, rows.stop) for rows, _ in problem.contests(9)] == [(0, 9)]
+    assert not list(problem.contests(0))

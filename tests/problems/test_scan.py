@@ -10,10 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simonides import threads
+from simonides.problems import original as original_module
 from simonides.problems import scan as scan_module
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.scan import Pairs, Recall, Screen, pointers, row_blocks
+from simonides.threads import crew
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,3 +293,19 @@ def test_pointers_and_blocks():
 
 def test_recall_counts_what_leads():
     assert Recall.of(np.array([1.0, 0.0, -2.0, 1e-300])) == Recall(2, -2.0)
+
+
+@pytest.mark.parametrize("kind", [OriginalProblem, DecoupledProblem])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_limited_scan_gives_up_exactly_above_its_limit(kind, threads, monkeypatch):
+    monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 4096)
+    monkeypatch.setattr(original_module, "_LEAST_ROWS", 4)
+    problem = kind.gaussian(60, 5, seed=2)
+    images = np.random.default_rng(0).standard_normal((60, 5))
+    with crew(threads) as each:
+        whole = problem.scan(images, 1.0, each)
+        screened = len(whole.pairs)
+        same = problem.scan_within(screened, images, 1.0, each)
+        np.testing.assert_array_equal(same.gaps, whole.gaps)
+        assert problem.scan_within(screened - 1, images, 1.0, each) is None
+        assert problem.scan_within(0, images, 1.0, each) is None

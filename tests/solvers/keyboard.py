@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import time
 
 PREAMBLE = """\
 import signal, threading
@@ -14,10 +15,11 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
 
-def interrupt(code, after):
+def interrupt(code, after, wait=0.0):
     """Run a program, interrupt it once it has printed so many lines, and return all it printed.
 
-    It has to end by itself, silently on the error stream.
+    ``wait`` gives it some seconds to get into its work. It has to end by itself, without a word on the
+    error stream.
     """
     child = subprocess.Popen(
         [sys.executable, "-c", PREAMBLE + textwrap.dedent(code)],
@@ -25,8 +27,12 @@ def interrupt(code, after):
         stderr=subprocess.PIPE,
         text=True,
     )
-    lines = [child.stdout.readline() for _ in range(after)]
-    os.kill(child.pid, signal.SIGINT)
-    rest, errors = child.communicate(timeout=60)
+    try:
+        lines = [child.stdout.readline() for _ in range(after)]
+        time.sleep(wait)
+        os.kill(child.pid, signal.SIGINT)
+        rest, errors = child.communicate(timeout=60)
+    finally:
+        child.kill()  # where it does not end, the test fails and nothing is left behind
     assert (child.returncode, errors) == (0, "")
     return "".join(lines) + rest

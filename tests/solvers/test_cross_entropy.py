@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections import deque
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from scipy.optimize import minimize
 
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.cross_entropy import _direction, _Pair, cross_entropy
+from simonides.solvers.cross_entropy import cross_entropy
 from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Status
 from simonides.theory.risk import minimum_of_risk
@@ -108,18 +107,6 @@ def test_every_start_leads_to_the_same_minimum(kind):
         assert other.loss == pytest.approx(expected.loss, rel=1e-11)
         np.testing.assert_allclose(other.weights, expected.weights, atol=1e-5)
         np.testing.assert_array_equal(start, before)
-
-
-def test_a_direction_undoes_the_last_change():
-    """The secant equation: what the slopes gained along the last step is worth that step."""
-    rng = np.random.default_rng(0)
-    bend = np.diag(rng.uniform(0.1, 3, 9))
-    steps = rng.standard_normal((5, 9))
-    pairs = deque(_Pair(step, bend @ step, step @ bend @ step) for step in steps)
-    np.testing.assert_allclose(_direction(bend @ steps[-1], pairs), -steps[-1], atol=1e-12)
-    slopes = rng.standard_normal(9)
-    assert _direction(slopes, pairs) @ slopes < 0
-    np.testing.assert_array_equal(_direction(slopes, deque()), -slopes)
 
 
 def test_a_start_at_the_minimum_takes_no_step():

@@ -24,7 +24,7 @@ from simonides.solvers.solution import Status
     ("kind", "dim_in", "dim_out", "candidates", "sizes"),
     [
         ("original", 3, 3, None, range(5, 15)),
-        ("original", 4, 3, 5, range(8, 28, 2)),
+        ("original", 4, 3, 5, range(4, 24, 2)),
         ("original", 2, 5, 12, range(2, 10)),
         ("decoupled", 3, 3, None, range(4, 12)),
         ("decoupled", 4, 2, 3, range(5, 20, 2)),

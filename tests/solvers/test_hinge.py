@@ -132,7 +132,9 @@ def test_the_curvature_without_any_active_pair_is_zero():
     assert not hinge.gradient.any()
     assert not Curvature(hinge, np.float64)(weights_of(1.0)).any()
     assert hinge.margin_upper == np.inf
-    assert hinge.margin_lower == -np.inf  # no close pair decides it
+    assert (
+        0 < hinge.margin_lower <= 1 / np.sqrt(2)
+    )  # the one pair's own, of which only a bound is known
     assert len(hinge.multipliers().values) == 0
 
 
@@ -201,8 +203,9 @@ def test_known_images_are_used():
     problem, weights = make("original", 8), weights_of(0.3)
     task = Task(problem, map)
     np.testing.assert_allclose(task.inputs, problem.inputs / task.lengths[:, None], rtol=1e-15)
-    given = Hinge.at(task, weights, task.images(weights))
-    assert given.objective == Hinge.at(task, weights).objective
+    here = Hinge.at(task, 2 * weights)
+    given = here.try_at(weights, task.images(weights))
+    assert given.objective == here.try_at(weights).objective == Hinge.at(task, weights).objective
     np.testing.assert_allclose(task.images(weights), task.inputs @ weights.T, rtol=1e-14)
     rows = np.random.default_rng(0).standard_normal((8, 3))
     np.testing.assert_allclose(task.outer(rows), rows.T @ task.inputs, rtol=1e-12, atol=1e-14)
@@ -231,3 +234,35 @@ def test_outputs_in_other_units_have_the_same_curvature(scale, precision):
         for each in (problem, scaled)
     )
     np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+
+
+def test_a_step_that_breaks_far_more_pairs_is_refused(monkeypatch):
+    problem = OriginalProblem(np.eye(3, 4), np.eye(3))
+    good = Hinge.at(Task(problem, map), 10 * np.eye(3, 4))
+    assert (good.lost, len(good.close.pairs)) == (0, 0)
+    monkeypatch.setattr(module, "_ALWAYS_FIT", 0)
+    assert good.try_at(-good.weights) is None
+    assert good.try_at(good.weights).objective == good.objective
+    monkeypatch.setattr(module, "_ALWAYS_FIT", 6 * 6)
+    assert good.try_at(-good.weights).lost > good.lost
+
+
+@EXACT
+@pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
+def test_the_lower_margin_is_a_bound_at_any_scale(exact, scale):
+    problem = make("original", 8)
+    hinge = Hinge.at(Task(problem, map, exact), weights_of(scale))
+    lengths = np.linalg.norm(problem.inputs, axis=1)
+    leads = [
+        (problem.target_outputs[i] - rivals)
+        @ hinge.weights
+        @ problem.inputs[i]
+        / np.linalg.norm(problem.target_outputs[i] - rivals, axis=1)
+        / lengths[i]
+        for i in range(8)
+        for rivals in [problem.competitors(i)[1]]
+    ]
+    least = np.min(leads) / np.linalg.norm(hinge.weights)
+    assert hinge.margin_lower <= least * (1 + 1e-12 * np.sign(least))
+    if scale <= 1:
+        assert hinge.margin_lower == pytest.approx(least)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
-from simonides.problems.scan import Pairs, Recall, Screen, pointers, row_blocks
+from simonides.problems.scan import Pairs, Recall, Screen, Tally, pointers, row_blocks
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -118,14 +118,16 @@ class DecoupledProblem:
         """Return the rivals of an input, shape (candidates - 1, dim_out)."""
         return np.asarray(self.rivals_of(slice(row, row + 1))[0], dtype=np.float64)
 
-    @property
+    @cached_property
     def targets(self) -> Integers:
         """Number of the right output of each input among its candidates: the first."""
-        return np.zeros(self.facts, dtype=np.int64)
+        targets = np.zeros(self.facts, dtype=np.int64)
+        targets.flags.writeable = False
+        return targets
 
-    def contests(self) -> Iterator[tuple[slice, Reals]]:
-        """Yield each fact with its candidates' vectors, by their numbers."""
-        for fact in range(self.facts):
+    def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
+        """Yield each of the first facts with its candidates' vectors, by their numbers."""
+        for fact in range(facts):
             yield slice(fact, fact + 1), np.vstack((self.target_outputs[fact], self.rivals(fact)))
 
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
@@ -141,21 +143,36 @@ class DecoupledProblem:
 
         ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
+        found = self.scan_within(np.inf, images, threshold, each)
+        assert found is not None  # there is no limit to exceed
+        return found
+
+    def scan_within(
+        self, most: float, images: Reals, threshold: float, each: Each = map
+    ) -> Scan | None:
+        """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
         screen = Screen.of(images, threshold, (1.0, 1.0))
         targets = np.einsum("ij,ij->i", images, self.target_outputs)
         target_squares = np.einsum("ij,ij->i", self.target_outputs, self.target_outputs)
 
-        def look(rows: slice) -> tuple[Any, ...]:
+        def look(rows: slice) -> tuple[Any, ...] | None:
+            if tally.exceeded:
+                return None
             drawn = self.rivals_of(rows)
             outputs: Any = np.asarray(drawn, dtype=screen.precision)
             squares = np.einsum("ijk,ijk->ij", outputs, outputs)
             scores = _scores(outputs, images[rows])
             counts, found = screen.close(scores, targets[rows], target_squares[rows], squares, rows)
+            tally.add(counts)
             facts = np.repeat(np.arange(len(counts)), counts)
             close = drawn[facts, found].astype(np.float64)
             return counts, found, close
 
-        counts, found, vectors = zip(*each(look, self._row_blocks), strict=True)
+        tally = Tally(most)
+        blocks = list(each(look, self._row_blocks))
+        if not tally.settle(blocks):
+            return None
+        counts, found, vectors = zip(*blocks, strict=True)
         rivals = np.concatenate(found) + 1  # candidate 0 is the target
         pairs = Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
         return screen.finish(images, self.target_outputs, pairs, each)
@@ -176,6 +193,7 @@ class DecoupledProblem:
 
     @property
     def _row_blocks(self) -> list[slice]:
+        _ = self._kept  # drawn here, before threads ask for it
         return row_blocks(self.facts, 2 * self._row_bytes)
 
     def rivals_of(self, rows: slice) -> Singles:

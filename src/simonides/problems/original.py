@@ -12,7 +12,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.problems import checked
-from simonides.problems.scan import Pairs, Recall, Screen, pointers, row_blocks
+from simonides.problems.scan import Pairs, Recall, Screen, Tally, pointers, row_blocks
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -81,15 +81,16 @@ class OriginalProblem:
     ) -> OriginalProblem:
         """Draw i.i.d. standard Gaussian embeddings.
 
-        There are as many candidates as facts, and at least two, unless said otherwise. With at least
-        as many every input has its own output; with fewer, targets are drawn uniformly.
+        There are as many candidates as facts, and at least two, unless said otherwise. The first inputs
+        have an output each; where there are more inputs than outputs, the rest share them at random. More
+        facts of the same seed, with the same candidates, are the same facts and further ones.
         """
         facts = arguments.whole("facts", facts, remedy="pass the number of facts")
         dim_in = arguments.whole("dim_in", dim_in, remedy="pass the input dimension")
         dim_out = arguments.whole(
             "dim_out", dim_in if dim_out is None else dim_out, remedy="pass the output dimension"
         )
-        candidates = arguments.whole(
+        number = arguments.whole(
             "candidates",
             max(facts, 2) if candidates is None else candidates,
             least=2,
@@ -97,13 +98,12 @@ class OriginalProblem:
         )
         seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
         of_inputs, of_outputs, of_targets = np.random.default_rng(seed).spawn(3)
-        targets = None
-        if candidates < facts:
-            targets = of_targets.integers(candidates, size=facts)
+        shared = of_targets.integers(number, size=max(facts - number, 0))
+        targets = np.append(np.arange(min(facts, number)), shared)
         return cls(
             of_inputs.standard_normal((facts, dim_in)),
-            of_outputs.standard_normal((candidates, dim_out)),
-            targets,
+            of_outputs.standard_normal((number, dim_out)),
+            None if candidates is None else targets,
         )
 
     @property
@@ -161,10 +161,11 @@ class OriginalProblem:
             digest.update(array.tobytes())
         return digest.hexdigest()
 
-    def contests(self) -> Iterator[tuple[slice, Reals]]:
-        """Yield facts that share their candidates' vectors, with those vectors, by their numbers."""
+    def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
+        """Yield the first facts in blocks, each with all outputs."""
         for rows in self._row_blocks:
-            yield rows, self.outputs
+            if rows.start < facts:
+                yield slice(rows.start, min(rows.stop, facts)), self.outputs
 
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
         """Return the numbers and the vectors of a fact's rivals."""
@@ -200,15 +201,31 @@ class OriginalProblem:
 
         ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
+        found = self.scan_within(np.inf, images, threshold, each)
+        assert found is not None  # there is no limit to exceed
+        return found
+
+    def scan_within(
+        self, most: float, images: Reals, threshold: float, each: Each = map
+    ) -> Scan | None:
+        """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
         screen = Screen.of(images, threshold, self._length_range)
         squares = np.asarray(self._squares, dtype=screen.precision)
 
-        def look(rows: slice) -> tuple[Any, ...]:
+        def look(rows: slice) -> tuple[Any, ...] | None:
+            if tally.exceeded:
+                return None
             own, rivals = self._scores(images, rows, screen.precision)
             own_squares = self._squares[self._targets[rows]]
-            return screen.close(rivals, own, own_squares, squares, rows)  # type: ignore[no-any-return]
+            counts, found = screen.close(rivals, own, own_squares, squares, rows)
+            tally.add(counts)
+            return counts, found
 
-        counts, found = zip(*each(look, self._row_blocks), strict=True)
+        tally = Tally(most)
+        blocks = list(each(look, self._row_blocks))
+        if not tally.settle(blocks):
+            return None
+        counts, found = zip(*blocks, strict=True)
         rivals = np.concatenate(found)
         pairs = Pairs(pointers(counts), rivals, rivals, self.outputs)
         return screen.finish(images, self.target_outputs, pairs, each)

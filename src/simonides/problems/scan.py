@@ -106,8 +106,9 @@ class Screen:
     def of(cls, images: Reals, threshold: float, lengths: Sequence[float]) -> Screen:
         """Return the fastest screen that is sharp enough, for outputs from shortest to longest."""
         sizes = np.linalg.norm(images, axis=1)
-        # Both scores of a gap are off by so much per unit of their outputs' lengths.
-        blur = np.sqrt(2) * (images.shape[1] + 8) * _SINGLE_UNIT * sizes
+        # Both scores of a gap are off by so much per unit of their outputs' lengths; and squared
+        # lengths, whose root the threshold multiplies, by half as much in relative terms.
+        blur = (images.shape[1] + 8) * _SINGLE_UNIT * (np.sqrt(2) * sizes + threshold)
         sharp = blur.max() <= _TOLERABLE_BLUR * threshold
         moderate = lengths[0] > _MODERATE[0] and max(lengths[1], sizes.max()) < _MODERATE[1]
         if sharp and moderate and _MODERATE[0] < threshold < _MODERATE[1]:
@@ -147,6 +148,27 @@ class Screen:
         recalled = len(images) - int(np.count_nonzero(lost))
         found = Scan(pairs, gaps, sizes, spans, recalled)
         return found.where(gaps <= self.threshold * sizes)
+
+
+class Tally:
+    """A count of what several threads find, to give up early once it is above a limit."""
+
+    def __init__(self, most: float) -> None:
+        self.most, self._seen = most, 0
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more than the limit have been seen; threads may miss some, but invent none."""
+        return self._seen > self.most
+
+    def add(self, counts: Integers) -> None:
+        """Count what a block found."""
+        self._seen += int(counts.sum())
+
+    def settle(self, blocks: Sequence[Any]) -> bool:
+        """Return whether the blocks are complete and within the limit, whatever threads missed."""
+        whole = all(block is not None for block in blocks)
+        return whole and sum(int(block[0].sum()) for block in blocks) <= self.most
 
 
 def row_blocks(rows: int, row_bytes: int, *, least: int = 1) -> list[slice]:

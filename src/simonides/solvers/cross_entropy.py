@@ -18,9 +18,8 @@ above that margin, so a small loss is not taken for a minimum.
 from __future__ import annotations
 
 import time
-from collections import deque
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,6 +27,8 @@ from simonides import arguments
 from simonides.problems import checked
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import Whitening
+from simonides.solvers.lbfgs import Memory
+from simonides.solvers.parameters import Factored, Full
 from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Progress, Solution, Status
 from simonides.threads import crew
@@ -37,15 +38,12 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
+    from simonides.solvers.parameters import Form
     from simonides.solvers.softmax import Precision, Risk
     from simonides.threads import Each
 
-_PAIRS = 30
 _PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 _PATIENCE = 20
-_SUFFICIENT_DECREASE = 1e-4
-_SUFFICIENT_FLATTENING = 0.9
-_MOST_TRIALS = 30
 _RESOLUTION = 4.0
 """Losses closer than this, in units of rounding, count as equal."""
 
@@ -115,13 +113,13 @@ def _solve(
         start = None if start is None else whitening.weights_forward(start)
     form, place = _start(task, rank, start, rng, job.each)
     history: list[Progress] = []
-    pairs: deque[_Pair] = deque(maxlen=_PAIRS)
-    final, converged = None, False
+    memory = Memory()
+    final, converged, interrupted = None, False, False
 
     def note(point: _Point) -> None:
         lost = problem.facts - point.risk.recalled
         seconds = time.perf_counter() - began
-        history.append(Progress(len(history), point.risk.loss, lost, seconds))
+        history.append(Progress(len(history), point.loss, lost, seconds))
         if job.watch is not None:
             job.watch(history[-1])
 
@@ -136,7 +134,7 @@ def _solve(
             if not history:
                 note(point)
             while not (ended(point) or (precision == "float32" and _drowned(point, history))):
-                moved = _moved(objective, point, pairs)
+                moved = memory.step(objective, point)
                 if moved is None:
                     break
                 point = moved
@@ -146,7 +144,7 @@ def _solve(
         converged = point.imbalance <= job.tolerance
     except KeyboardInterrupt:
         # Where a step was under way, the point before it counts.
-        final = None
+        final, interrupted = None, True
     if final is None:
         final = _Objective(MeanCrossEntropy(task, "float64", job.each), form, "float64").at(place)
     weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
@@ -161,7 +159,8 @@ def _solve(
         seconds=time.perf_counter() - began,
         history=tuple(history),
         factors=factors,
-        loss=final.risk.loss,
+        loss=final.loss,
+        interrupted=interrupted,
     )
 
 
@@ -178,80 +177,17 @@ def _coloured(
     return left @ right.T, (left, right)
 
 
-class _Form(Protocol):
-    """How a flat vector of parameters makes weights."""
-
-    def weights(self, place: Reals) -> Reals: ...
-
-    def factors(self, place: Reals) -> tuple[Reals, Reals] | None: ...
-
-    def slopes(self, place: Reals, gradient: Reals) -> Reals:
-        """Return the derivative by the parameters, from that by the weights."""
-
-    def size(self, place: Reals, gradient: Reals) -> float:
-        """Return the gradient's length, as far as the parameters can follow it."""
-
-
-@dataclass(frozen=True)
-class _Full:
-    """Every weight is a parameter."""
-
-    shape: tuple[int, int]
-
-    def weights(self, place: Reals) -> Reals:
-        return place.reshape(self.shape)
-
-    def factors(self, place: Reals) -> None:  # noqa: ARG002
-        return None
-
-    def slopes(self, place: Reals, gradient: Reals) -> Reals:  # noqa: ARG002
-        return gradient.ravel()
-
-    def size(self, place: Reals, gradient: Reals) -> float:  # noqa: ARG002
-        return float(np.linalg.norm(gradient))
-
-
-@dataclass(frozen=True)
-class _Factored:
-    """Parameters are the rows of U, then those of V; weights are U V^T."""
-
-    dim_out: int
-    rank: int
-
-    def weights(self, place: Reals) -> Reals:
-        left, right = self.factors(place)
-        return np.asarray(left @ right.T)
-
-    def factors(self, place: Reals) -> tuple[Reals, Reals]:
-        rows = place.reshape(-1, self.rank)
-        return rows[: self.dim_out], rows[self.dim_out :]
-
-    def slopes(self, place: Reals, gradient: Reals) -> Reals:
-        left, right = self.factors(place)
-        return np.concatenate([gradient @ right, gradient.T @ left]).ravel()
-
-    def size(self, place: Reals, gradient: Reals) -> float:
-        # Relative to the factor that is multiplied, it has the units of the full gradient.
-        left, right = self.factors(place)
-        along = [(gradient @ right, right), (gradient.T @ left, left)]
-        tiny = np.finfo(float).tiny
-        return max(
-            float(np.linalg.norm(slope) / max(np.linalg.norm(factor), tiny))
-            for slope, factor in along
-        )
-
-
 def _start(
     task: Problem,
     rank: int | None,
     start: Reals | None,
     rng: np.random.Generator,
     each: Each,
-) -> tuple[_Form, Reals]:
+) -> tuple[Form, Reals]:
     """Return the form of the parameters and where they start."""
     weights = np.zeros((task.dim_out, task.dim_in)) if start is None else start
     if rank is None:
-        return _Full(weights.shape), weights.ravel()
+        return Full(weights.shape), weights.ravel()
     if start is None:
         weights = -MeanCrossEntropy(task, "float32", each).at(weights).gradient
     left, values, right = np.linalg.svd(weights, full_matrices=False)
@@ -260,7 +196,7 @@ def _start(
     # Columns of zeros in both factors would stay so, as each is the other's gradient.
     empty = roots <= _SMALL_FACTOR
     drawn = rng.standard_normal((len(factors), rank))
-    return _Factored(task.dim_out, rank), np.where(empty, _SMALL_FACTOR * drawn, factors).ravel()
+    return Factored(task.dim_out, rank), np.where(empty, _SMALL_FACTOR * drawn, factors).ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -272,13 +208,17 @@ class _Point:
     slopes: Reals
     imbalance: float
 
+    @property
+    def loss(self) -> float:
+        return self.risk.loss
+
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
     """The cross-entropy as a function of the parameters."""
 
     function: MeanCrossEntropy
-    form: _Form
+    form: Form
     precision: Precision
 
     def at(self, place: Reals) -> _Point:
@@ -292,70 +232,9 @@ class _Objective:
         return _RESOLUTION * float(np.finfo(self.precision).eps) * loss
 
 
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """A step taken and by how much the slopes changed along it."""
-
-    step: Reals
-    change: Reals
-    curvature: float
-
-
-def _moved(objective: _Objective, point: _Point, pairs: deque[_Pair]) -> _Point | None:
-    """Return the next point, adding to the pairs, or None if no step descends."""
-    moved = _searched(objective, point, _direction(point.slopes, pairs))
-    if moved is None and pairs:
-        pairs.clear()
-        moved = _searched(objective, point, -point.slopes)
-    if moved is not None:
-        step, change = moved.place - point.place, moved.slopes - point.slopes
-        curvature = float(step @ change)
-        if curvature > 0:
-            pairs.append(_Pair(step, change, curvature))
-    return moved
-
-
 def _drowned(point: _Point, history: list[Progress]) -> bool:
     """Whether recent steps gained nothing that single precision can tell."""
     if len(history) <= _PATIENCE:
         return False
-    gained = history[-_PATIENCE - 1].objective - point.risk.loss
-    return gained <= float(np.finfo(np.float32).eps) * point.risk.loss
-
-
-def _direction(slopes: Reals, pairs: deque[_Pair]) -> Reals:
-    """Return minus the slopes times the inverse second derivative, as far as the pairs tell.
-
-    Without pairs that is taken as the identity, which in whitened coordinates it is at zero.
-    """
-    direction = -slopes
-    shares = []
-    for pair in reversed(pairs):
-        share = float(pair.step @ direction) / pair.curvature
-        direction -= share * pair.change
-        shares.append(share)
-    if pairs:
-        direction *= pairs[-1].curvature / float(pairs[-1].change @ pairs[-1].change)
-    for pair, share in zip(pairs, reversed(shares), strict=True):
-        direction += (share - float(pair.change @ direction) / pair.curvature) * pair.step
-    return direction
-
-
-def _searched(objective: _Objective, point: _Point, direction: Reals) -> _Point | None:
-    """Return a point along the direction that is lower and flatter, or None if there is none.
-
-    Steps are doubled while the slope stays steep, and halved back where the loss has not fallen.
-    """
-    slope = float(point.slopes @ direction)
-    slack = objective.resolution(point.risk.loss)
-    short, long, step = 0.0, np.inf, 1.0
-    for _ in range(_MOST_TRIALS):
-        trial = objective.at(point.place + step * direction)
-        if not trial.risk.loss <= point.risk.loss + _SUFFICIENT_DECREASE * step * slope + slack:
-            long = step
-        elif float(trial.slopes @ direction) < _SUFFICIENT_FLATTENING * slope:
-            short = step
-        else:
-            return trial
-        step = 2 * short if np.isinf(long) else (short + long) / 2
-    return None
+    gained = history[-_PATIENCE - 1].objective - point.loss
+    return gained <= float(np.finfo(np.float32).eps) * point.loss

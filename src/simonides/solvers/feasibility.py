@@ -14,6 +14,7 @@ leaves fewer pairs active and a better-conditioned Newton equation.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -35,6 +36,9 @@ if TYPE_CHECKING:
 
 _LONGEST_CG = 400
 _EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.3
+_HEADROOM = 0.9
+"""Fraction of the tolerance at which a bound is good enough: who checks it adds the rounding."""
+
 _COSTLY_PASS = 15
 _SETTLED = 0.1
 _DAMPING = 1e-11
@@ -79,10 +83,15 @@ def _solve(
 ) -> Solution:
     began = time.perf_counter()
     history: list[Progress] = []
+    enough = _HEADROOM * tolerance
     hinge = Hinge.at(task, scaled(task, start))
     impossible = task.problem.impossible_pair()
     if impossible is not None:
-        return _solution(hinge, Status.INFEASIBLE, history, began, _one_pair(impossible))
+        return replace(
+            _solution(hinge, Status.INFEASIBLE, history, began),
+            multipliers=_one_pair(impossible),
+            margin_upper=0.0,
+        )
     status, before, doublings, interrupted = Status.STOPPED, None, 0, False
     try:
         for step in range(max_steps + 1):
@@ -94,7 +103,7 @@ def _solve(
             if hinge.lost == 0:
                 status = Status.STORED
                 break
-            if upper < tolerance:
+            if upper < enough:
                 status = Status.INFEASIBLE
                 break
             if step == max_steps:
@@ -102,17 +111,21 @@ def _solve(
             if doublings < _MOST_DOUBLINGS and _promises(hinge, before):
                 hinge = hinge.doubled()
                 doublings += 1
-                if hinge.margin_upper < tolerance:
+                if hinge.margin_upper < enough:
                     status = Status.INFEASIBLE
                     break
-            moved = newton_step(hinge, _forcing(hinge, before))
+            # No more exactly than the verdict needs.
+            forcing = max(_forcing(hinge, before), min(enough / (2 * upper), _LOOSE))
+            moved = newton_step(hinge, forcing)
             if moved is None:
                 break
             before, hinge = hinge, moved
     except KeyboardInterrupt:
         status, interrupted = Status.STOPPED, True
-    proof = hinge.multipliers() if status is Status.INFEASIBLE else None
-    return _solution(hinge, status, history, began, proof, interrupted=interrupted)
+    found = _solution(hinge, status, history, began)
+    if status is Status.INFEASIBLE:
+        found = replace(found, multipliers=hinge.multipliers())
+    return replace(found, interrupted=interrupted)
 
 
 def _promises(hinge: Hinge, before: Hinge | None) -> bool:
@@ -181,7 +194,10 @@ def _descend(hinge: Hinge, direction: Reals, ridge: float) -> Hinge | None:
     along = hinge.task.images(direction)
     start, step = height(hinge), 1.0
     while step >= _SHORTEST_STEP:
-        point = Hinge.at(hinge.task, hinge.weights + step * direction, hinge.images + step * along)
+        point = hinge.try_at(hinge.weights + step * direction, hinge.images + step * along)
+        if point is None:
+            step /= 2
+            continue
         reached = height(point)
         if reached <= start + _SUFFICIENT_DECREASE * step * slope:
             return point
@@ -198,15 +214,7 @@ def _one_pair(pair: tuple[int, int]) -> Multipliers:
     return Multipliers(fact, rival, np.ones(1))
 
 
-def _solution(
-    hinge: Hinge,
-    status: Status,
-    history: list[Progress],
-    began: float,
-    multipliers: Multipliers | None,
-    *,
-    interrupted: bool = False,
-) -> Solution:
+def _solution(hinge: Hinge, status: Status, history: list[Progress], began: float) -> Solution:
     recall = hinge.recall()
     return Solution(
         weights=hinge.weights,
@@ -216,7 +224,5 @@ def _solution(
         steps=max(len(history) - 1, 0),
         seconds=time.perf_counter() - began,
         history=tuple(history),
-        multipliers=multipliers,
-        interrupted=interrupted,
-        margin_upper=history[-1].margin_upper if history else np.inf,
+        margin_upper=hinge.margin_upper,
     )

@@ -181,6 +181,7 @@ def _train(
     began: float,
 ) -> Solution:
     history: list[Progress] = []
+    interrupted = False
     try:
         for step in range(max_steps + 1):
             loss, recalled = trainer.look()
@@ -194,7 +195,7 @@ def _train(
             if step < max_steps:
                 trainer.move()
     except KeyboardInterrupt:
-        pass
+        interrupted = True
     recall = _recall(problem, trainer)
     layers = trainer.layers()
     weights = np.asarray(_product(layers), dtype=np.float64)
@@ -208,6 +209,7 @@ def _train(
         history=tuple(history),
         factors=(layers[0], layers[1]) if len(layers) == 2 else None,
         loss=MeanCrossEntropy(problem).at(weights).loss,
+        interrupted=interrupted,
     )
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 
 SLACK_PRICE = 20.0
 
+_MOST_GROWTH = 4.0
+_ALWAYS_FIT = 2e6
+
 _SPARSE_ROWS = 0.8
 """With fewer facts than this fraction active, the curvature gathers their inputs first."""
 
@@ -52,6 +55,11 @@ class Task:
     problem: Problem
     each: Each
     exact: bool = False
+
+    @property
+    def reach(self) -> float:
+        """Lead below which a pair is close, in sizes: a span is at most the root of two of them."""
+        return 2**0.5 if self.exact else 1.0
 
     @cached_property
     def lengths(self) -> Reals:
@@ -98,13 +106,23 @@ class Hinge:
     objective: float
 
     @classmethod
-    def at(cls, task: Task, weights: Reals, images: Reals | None = None) -> Hinge:
-        """Evaluate the hinge; ``images`` may be passed if they are known."""
-        if images is None:
-            images = task.images(weights)
-        # A span is at most the root of two times the size.
-        close = task.problem.scan(images, np.sqrt(2) if task.exact else 1.0, task.each)
+    def at(cls, task: Task, weights: Reals) -> Hinge:
+        """Evaluate the hinge."""
+        images = task.images(weights)
+        close = task.problem.scan(images, task.reach, task.each)
         return cls._of(task, weights, images, close)
+
+    def try_at(self, weights: Reals, images: Reals | None = None) -> Hinge | None:
+        """Evaluate the hinge elsewhere, or return None if far more pairs are close there than here.
+
+        A step that breaks so many was too long, and its pairs might not fit in memory. ``images`` may
+        be passed if they are known.
+        """
+        if images is None:
+            images = self.task.images(weights)
+        most = max(_MOST_GROWTH * len(self.close.gaps), _ALWAYS_FIT)
+        close = self.task.problem.scan_within(most, images, self.task.reach, self.task.each)
+        return None if close is None else Hinge._of(self.task, weights, images, close)
 
     @classmethod
     def _of(cls, task: Task, weights: Reals, images: Reals, close: Scan) -> Hinge:
@@ -127,8 +145,7 @@ class Hinge:
     def doubled(self) -> Hinge:
         """Return the hinge at twice the weights: its close pairs are among those of now."""
         close = replace(self.close, gaps=2 * self.close.gaps)
-        reach = np.sqrt(2) if self.task.exact else 1.0
-        close = close.where(close.gaps <= reach * close.sizes)
+        close = close.where(close.gaps <= self.task.reach * close.sizes)
         return Hinge._of(self.task, 2 * self.weights, 2 * self.images, close)
 
     @property
@@ -164,11 +181,13 @@ class Hinge:
 
     @property
     def margin_lower(self) -> float:
-        """Smallest normalised lead of these weights among the close pairs."""
+        """Lower bound on the smallest normalised lead of these weights, exact if a close pair has it."""
         size = float(np.linalg.norm(self.weights))
-        if size == 0 or not len(self.close.gaps):
+        if size == 0:
             return -np.inf
-        return float((self.close.gaps / self.close.spans).min()) / size
+        # A pair that is not close leads by more than its reach times its size, a span by 2**0.5 of that.
+        beyond = self.task.reach / 2**0.5
+        return float((self.close.gaps / self.close.spans).min(initial=beyond)) / size
 
     def recall(self) -> Recall:
         """Return how recall stands for the inputs as they were given."""

@@ -77,6 +77,13 @@ class _Factors:
         root = np.sqrt(values[:rank])
         return cls.at(task, np.vstack((left[:, :rank] * root, right[:rank].T * root)))
 
+    def moved(self, step: Reals) -> _Factors | None:
+        """Return the factors after a step, or None if it was far too long."""
+        stacked = self.stacked + step
+        left, right = np.split(stacked, [self.hinge.task.problem.dim_out])
+        hinge = self.hinge.try_at(left @ right.T)
+        return None if hinge is None else _Factors(stacked, hinge)
+
     @property
     def pair(self) -> tuple[Reals, Reals]:
         left, right = np.split(self.stacked, [self.hinge.task.problem.dim_out])
@@ -91,9 +98,11 @@ class _Factors:
         precision: Any = np.float32 if self.hinge.moderate else np.float64
         left, right = (factor.astype(precision) for factor in self.pair)
         curvature = Curvature(self.hinge, precision)
-        # The mean curvature along a coordinate of the factors sets the damping's unit.
-        unit = curvature.trace * float(np.vdot(left, left) + np.vdot(right, right))
-        ridge = precision(damping * unit / self.stacked.size / self.hinge.weights.size)
+        # The mean curvature along a coordinate of the factors sets the damping's unit: that of an
+        # entry of the product, times the square of the row of the other factor that it meets.
+        along = len(left) * np.vdot(right, right) + len(right) * np.vdot(left, left)
+        unit = curvature.trace / self.hinge.weights.size * float(along) / self.stacked.size
+        ridge = precision(damping * unit)
 
         def operator(step: Reals) -> Reals:
             along_left, along_right = np.split(step, [len(left)])
@@ -146,9 +155,9 @@ def _search(
                 if not point.gradient().any():
                     continue
             direction, expected = point.direction(damping)
-            trial = _Factors.at(task, point.stacked + direction)
-            gained = point.hinge.objective - trial.hinge.objective
-            if gained > 0:
+            trial = point.moved(direction)
+            gained = -np.inf if trial is None else point.hinge.objective - trial.hinge.objective
+            if trial is not None and gained > 0:
                 idle = idle + 1 if gained < _STALLED * point.hinge.objective else 0
                 damping = max(damping * (0.3 if gained > 0.5 * expected else 1.0), _LEAST_DAMPING)
                 point = trial

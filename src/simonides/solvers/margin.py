@@ -10,7 +10,7 @@ multipliers.
 from __future__ import annotations
 
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -77,7 +77,7 @@ def _widen(
 ) -> Solution:
     began = time.perf_counter() - found.seconds
     history = list(found.history)
-    best = _Bracket()
+    best, interrupted = _Bracket(), False
     try:
         # From a scale where many pairs are active, with the ridge that holds the weights there.
         hinge = Hinge.at(task, scaled(task, found.weights))
@@ -105,9 +105,9 @@ def _widen(
             else:
                 hinge = moved
     except KeyboardInterrupt:
-        pass  # the bracket so far stands
+        interrupted = True  # the bracket so far stands
     if best.weights is None:
-        return found
+        return replace(found, interrupted=interrupted)
     recall = task.problem.recall(task.problem.inputs @ best.weights.T, task.each)
     return replace(
         found,
@@ -120,6 +120,7 @@ def _widen(
         multipliers=best.multipliers,
         margin_lower=best.lower,
         margin_upper=best.upper,
+        interrupted=interrupted,
     )
 
 
@@ -129,17 +130,19 @@ def _steepness(hinge: Hinge, ridge: float) -> float:
     return float(np.linalg.norm(hinge.gradient + pull) / np.linalg.norm(pull))
 
 
+@dataclass(frozen=True, eq=False)
 class _Bracket:
     """The best bounds seen, each with what proves it."""
 
-    def __init__(self) -> None:
-        self.lower, self.upper = -np.inf, np.inf
-        self.weights: Reals | None = None
-        self.multipliers: Multipliers | None = None
+    lower: float = -np.inf
+    upper: float = np.inf
+    weights: Reals | None = None
+    multipliers: Multipliers | None = None
 
     def narrowed(self, hinge: Hinge) -> _Bracket:
-        if hinge.lost == 0 and hinge.margin_lower > self.lower:
-            self.lower, self.weights = hinge.margin_lower, hinge.weights
-        if hinge.margin_upper < self.upper:
-            self.upper, self.multipliers = hinge.margin_upper, hinge.multipliers()
-        return self
+        best = self
+        if hinge.lost == 0 and hinge.margin_lower > best.lower:
+            best = replace(best, lower=hinge.margin_lower, weights=hinge.weights)
+        if hinge.margin_upper < best.upper:
+            best = replace(best, upper=hinge.margin_upper, multipliers=hinge.multipliers())
+        return best

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from math import inf
 from typing import TYPE_CHECKING
 
 from simonides import arguments
@@ -40,14 +41,17 @@ def threshold(
     draw: Callable[[int], Problem],
     guess: float,
     *,
+    most: int | None = None,
     rank: int | None = None,
     threads: int | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> Threshold:
     """Find how many facts of an instance can be stored.
 
-    ``draw(n)`` returns the problem of its first n facts; ``guess``, say the predicted capacity, is where
-    the search begins. ``watch`` is called with each number of facts tried and the verdict.
+    ``draw(n)`` returns the problem of its first n facts, of which there are at most ``most`` (for data
+    of your own: ``threshold(problem.prefix, guess, most=problem.facts)``); ``guess``, say the predicted
+    capacity, is where the search begins. ``watch`` is called with each number of facts tried and the
+    verdict.
 
     >>> from simonides.problems.original import OriginalProblem
     >>> threshold(lambda facts: OriginalProblem.gaussian(facts, 6, seed=0), guess=12).facts
@@ -55,10 +59,11 @@ def threshold(
     """
     began = time.perf_counter()
     guess = arguments.real("guess", guess, least=1, remedy="pass the predicted number of facts")
+    limit = inf if most is None else arguments.whole("most", most, remedy="pass how many there are")
     weights: Reals | None = None
     stored, refused, verdicts = 0, 0, []
-    trial, stride = round(guess), max(1, round(_FIRST_STRIDE * guess))
-    while refused - stored != 1:
+    trial, stride = int(min(round(guess), limit)), max(1, round(_FIRST_STRIDE * guess))
+    while refused - stored != 1 and stored < limit:
         # Weights that store fewer facts are a good start for more.
         found = decide(draw(trial), rank, start=None if rank else weights, threads=threads)
         if found.solution.interrupted:
@@ -71,7 +76,7 @@ def threshold(
         else:
             refused = trial
         if not refused:
-            trial, stride = trial + stride, 2 * stride
+            trial, stride = int(min(trial + stride, limit)), 2 * stride
         elif not stored and refused > 1:
             trial, stride = max(1, trial - stride), 2 * stride
         else:

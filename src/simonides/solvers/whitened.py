@@ -11,6 +11,7 @@ from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import Whitening
 from simonides.solvers.feasibility import feasibility
 from simonides.solvers.solution import Status
+from simonides.threads import crew
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -55,7 +56,8 @@ def whitened_feasibility(
     )
     weights = whitening.weights_back(found.weights)
     weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
-    recall = problem.recall(problem.inputs @ weights.T)
+    with crew(options.get("threads")) as each:
+        recall = problem.recall(problem.inputs @ weights.T, each)
     proof, status = found.multipliers, found.status
     if proof is not None:
         proof = replace(proof, values=proof.values / of_inputs[proof.facts])

@@ -1,0 +1,41 @@
+"""Far beyond capacity a few facts prove that all do not fit.
+
+Every constraint of the first facts is one of all facts, so multipliers that leave no room for the first
+leave none for all; and far beyond capacity most of all pairs are broken, which costs memory for
+nothing.
+"""
+
+from __future__ import annotations
+
+from math import exp, log
+from typing import TYPE_CHECKING
+
+from scipy.special import lambertw
+
+from simonides.problems.original import OriginalProblem
+
+if TYPE_CHECKING:
+    from simonides.problems.problem import Problem
+
+_PLENTY = 2.0
+"""Load that no data without structure fit at: four times the capacity of large matrices, and above
+that of every small one."""
+
+_WORTH_IT = 1.5
+
+
+def telling_prefix(problem: Problem) -> Problem | None:
+    """Return the first facts, as many as surely do not fit unless data have structure, or None.
+
+    None means that all facts are hardly more than these.
+
+    >>> problem = OriginalProblem.gaussian(5000, 20, seed=0)
+    >>> telling_prefix(problem).facts
+    158
+    """
+    wanted = _PLENTY * problem.dim_in * problem.dim_out
+    competing = problem.paired if isinstance(problem, OriginalProblem) else problem.all_compete
+    # Facts p with p log p as wanted, where all compete; with p log K otherwise.
+    most = exp(lambertw(wanted).real) if competing else wanted / log(problem.candidates)
+    enough = max(2, round(most))
+    return problem.prefix(enough) if problem.facts > _WORTH_IT * enough else None

@@ -1,0 +1,64 @@
+"""Far beyond capacity: a proof from the first facts, and memory that does not follow all pairs."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from simonides import DecoupledProblem, OriginalProblem, decide
+from simonides.certificate import verify
+from simonides.solvers.decide import Verdict
+from simonides.solvers.prefix import telling_prefix
+
+BOTH = pytest.mark.parametrize("kind", [OriginalProblem, DecoupledProblem])
+
+
+@BOTH
+@pytest.mark.parametrize("candidates", [None, 2, 40])
+def test_the_load_of_a_telling_prefix(kind, candidates):
+    problem = kind.gaussian(3000, 9, 7, candidates=candidates, seed=0)
+    few = telling_prefix(problem)
+    load = few.facts * np.log(few.candidates) / (9 * 7)
+    assert load == pytest.approx(2, rel=1.5 / few.facts)
+    assert few.candidates == (few.facts if candidates is None else candidates)
+
+
+@BOTH
+def test_near_capacity_there_is_none(kind):
+    assert telling_prefix(kind.gaussian(120, 20, seed=0)) is None
+
+
+@BOTH
+def test_the_proof_is_about_all_facts(kind):
+    problem = kind.gaussian(700, 8, seed=3)
+    decision = decide(problem)
+    assert decision.verdict is Verdict.NOT_STORABLE
+    assert decision.certificate.fingerprint == problem.fingerprint()
+    assert verify(decision.certificate, problem).valid
+    assert decision.certificate.pair_facts.max() < telling_prefix(problem).facts
+    images = problem.inputs @ decision.solution.weights.T
+    assert decision.solution.recalled == problem.recall(images).recalled
+
+
+def test_structure_is_still_found():
+    """Facts that one matrix made can be stored however many they are."""
+    rng = np.random.default_rng(4)
+    outputs = rng.standard_normal((12, 6))
+    outputs /= np.linalg.norm(outputs, axis=1)[:, None]
+    inputs = rng.standard_normal((900, 6))
+    scores = np.sort(inputs @ outputs.T, axis=1)
+    clear = scores[:, -1] - scores[:, -2] > 0.2
+    inputs = inputs[clear]
+    problem = OriginalProblem(inputs, outputs, (inputs @ outputs.T).argmax(axis=1))
+    assert telling_prefix(problem) is not None
+    assert decide(problem).verdict is Verdict.STORABLE
+
+
+def test_memory_does_not_follow_all_pairs():
+    problem = OriginalProblem.gaussian(6000, 10, seed=0)
+    decide(problem.prefix(50))
+    tracemalloc.start()
+    assert decide(problem, threads=1).verdict is Verdict.NOT_STORABLE
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 6000**2 * 8  # one number for every pair; most pairs are broken
