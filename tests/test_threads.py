@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import nullcontext
 from functools import partial
 
 import numpy as np
@@ -14,9 +15,12 @@ from simonides.failures import BadArgumentError
 from simonides.problems import kernels as problem_kernels
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
+from simonides.problems.scan import Screen
 from simonides.solvers import kernels as solver_kernels
+from simonides.solvers.cross_entropy import cross_entropy
 from simonides.solvers.decide import decide
 from simonides.solvers.feasibility import feasibility
+from simonides.solvers.gradient import gradient
 from simonides.solvers.low_rank import low_rank
 from simonides.solvers.margin import maximum_margin
 from simonides.threads import available_threads, blocks, crew
@@ -144,25 +148,56 @@ def test_compiled_loops_have_no_threads_of_their_own(name):
     assert loop.targetoptions["nogil"]
 
 
+SOLVERS = {
+    "feasibility": feasibility,
+    "low_rank": partial(low_rank, rank=3, max_steps=20),
+    "margin": partial(maximum_margin, gap=0.1),
+    "decide": decide,
+    "cross_entropy": partial(cross_entropy, max_steps=5),
+    "gradient": partial(gradient, max_steps=5),
+}
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@pytest.mark.parametrize("solve", ["feasibility", "low_rank", "margin", "decide"])
-def test_two_pools_never_fight(two, kind, solve):
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
+def test_two_pools_never_fight(two, kind, solver):
     """While a solver works, the matrix library has one thread, and afterwards its own again."""
     problem, seen = KINDS[kind].gaussian(20, 6, candidates=20, seed=0), []
-
-    def watch(_):
-        seen.append(matrix_threads())
-
-    calls = {
-        "feasibility": lambda: feasibility(problem, threads=2, watch=watch),
-        "low_rank": lambda: low_rank(problem, 3, threads=2, max_steps=20, watch=watch),
-        "margin": lambda: maximum_margin(problem, threads=2, gap=0.1, watch=watch),
-        "decide": lambda: decide(problem, threads=2, watch=watch),
-    }
-    calls[solve]()
+    SOLVERS[solver](problem, threads=2, watch=lambda _: seen.append(matrix_threads()))
     assert seen
     assert all(pools == {1} for pools in seen)
     assert matrix_threads() == {2}
+
+
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
+def test_a_solver_that_ends_early_leaves_no_threads_and_no_limit(two, solver, error, monkeypatch):
+    monkeypatch.setattr("simonides.threads._LEAST_ROWS", 4)  # something for both threads to do
+    problem, before = OriginalProblem.gaussian(20, 6, seed=0), threading.active_count()
+
+    def watch(_):
+        raise error
+
+    with pytest.raises(RuntimeError) if error is RuntimeError else nullcontext():
+        SOLVERS[solver](problem, threads=2, watch=watch)
+    assert matrix_threads() == {2}
+    assert threading.active_count() == before
+
+
+def test_every_pass_of_a_solver_keeps_to_one_pool(two, monkeypatch):
+    # Not only where it is watched: what workers see while they pass over rivals.
+    seen, close = [], Screen.close
+
+    def looking(*arguments):
+        seen.append((matrix_threads() == {1}, threading.get_ident()))
+        return close(*arguments)
+
+    monkeypatch.setattr(Screen, "close", looking)
+    monkeypatch.setattr("simonides.problems.scan._BLOCK_BYTES", 2**10)
+    problem = DecoupledProblem.gaussian(60, 6, candidates=20, seed=0)
+    feasibility(problem, threads=2, max_steps=5)
+    assert all(one for one, _ in seen)
+    assert len({worker for _, worker in seen}) == 2
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
