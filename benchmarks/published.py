@@ -90,11 +90,12 @@ def _growth(rows: list[dict[str, Any]]) -> Any:
     with house_style():
         figure, (axes,) = canvas(width=5.4, height=3.6)
         for side, style in zip(_SIDES, SERIES, strict=False):
-            mine = [row for row in rows if row["side"] == side]
+            mine = [row for row in rows if row["side"] == side and row["seconds"]]
             dims, seconds = ([row[key] for row in mine] for key in ("dim", "seconds"))
-            exponent = next(row["exponent"] for row in mine if "exponent" in row)
+            exponent = next((row["exponent"] for row in mine if "exponent" in row), np.nan)
             label = f"{_SIDES[side]}, $d^{{{exponent:.1f}}}$ from $d = 100$"
             axes.loglog(dims, seconds, marker="o", markersize=4, label=label, **style)
+        dims = sorted({row["dim"] for row in rows})
         axes.set_xticks(dims, [str(dim) for dim in dims], minor=False)
         axes.set_xticks([], minor=True)
         axes.set_xlabel("dimension")
