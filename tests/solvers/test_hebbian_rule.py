@@ -46,6 +46,5 @@ def test_recall_against_theory(kind):
     problems = [KINDS[kind].gaussian(60, 24, candidates=60, seed=seed) for seed in range(40)]
     shares = np.array([hebbian(problem).recalled / 60 for problem in problems])
     expected = recall_probability(problems[0].setting, 60)
-    expected = getattr(expected, "value", expected)
     error = shares.std(ddof=1) / np.sqrt(len(shares))
     assert abs(shares.mean() - expected) < 4 * error + 0.03  # finite size
