@@ -43,7 +43,7 @@ _UNDERFLOW = 2.0**-1000
 _FORMAT = 1
 _ARRAYS = ("weights", "left", "right", "pair_facts", "pair_rivals", "multipliers")
 
-_CHUNK = 2**14
+_CHUNK = 2**11
 """So many pairs are looked at together."""
 
 _UNREADABLE = (
@@ -303,6 +303,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     order = np.argsort(facts, kind="stable")
     facts, rivals, values = facts[order], rivals[order], values[order]
     pulled, magnitudes = np.zeros((2, *problem.target_outputs.shape))
+    sizes = _lengths(problem.inputs)
     weight, possible = 0.0, False
     for rows, outputs in problem.contests(int(facts[-1]) + 1):
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
@@ -314,9 +315,9 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
             pulled[named] += np.add.reduceat(shares, begins)
             magnitudes[named] += np.add.reduceat(np.abs(shares), begins)
             spans = _lengths(differences)
-            meant = (spans > 0) & problem.inputs[facts[part]].any(axis=1) & (values[part] > 0)
+            meant = (spans > 0) & (sizes[facts[part]] > 0) & (values[part] > 0)
             possible |= bool(meant.any())
-            weight += float((values[part] * spans) @ _lengths(problem.inputs[facts[part]]))
+            weight += float((values[part] * spans) @ sizes[facts[part]])
     if not possible:  # every constraint named is exactly zero
         return 0.0, ""
     if weight == 0:

@@ -63,7 +63,8 @@ def test_every_number_tried_is_reported():
 
 
 @BOTH
-def test_an_interruption_at_any_pass_ends_the_search(kind, monkeypatch):
+@pytest.mark.parametrize("rank", [None, 2])
+def test_an_interruption_at_any_pass_ends_the_search(kind, rank, monkeypatch):
     # A decision ends in order where it is interrupted, and must not be taken for a number that fails.
     draw, finish, passes = drawn(kind, 4, seed=1), Screen.finish, []
 
@@ -78,13 +79,13 @@ def test_an_interruption_at_any_pass_ends_the_search(kind, monkeypatch):
         monkeypatch.setattr(Screen, "finish", counting)
 
     interrupted_at(None)
-    whole, tried = threshold(draw, 4), []
+    whole, tried = threshold(draw, 4, rank=rank), []
     assert whole.decisions > 3
     for number in np.linspace(1, len(passes), 8).astype(int).tolist():
         interrupted_at(number)
         tried.clear()
         with pytest.raises(KeyboardInterrupt):
-            threshold(draw, 4, watch=lambda facts, verdict: tried.append(facts))
+            threshold(draw, 4, rank=rank, watch=lambda facts, verdict: tried.append(facts))
         assert len(passes) == number  # nothing is passed over again
         assert len(tried) < whole.decisions
 

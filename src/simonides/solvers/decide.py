@@ -131,6 +131,8 @@ def _decide_rank(
     full = rank >= min(problem.dim_in, problem.dim_out)
     if unbounded.verdict is Verdict.NOT_STORABLE or full:
         return unbounded
+    if unbounded.solution.interrupted:
+        return replace(found, solution=replace(found.solution, interrupted=True))
     return replace(found, verdict=Verdict.NOT_FOUND)
 
 
