@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 _BAD_INPUT = 2
-_INTERRUPTED = 130
+INTERRUPTED = 130
 
 
 def main() -> None:
@@ -29,12 +29,16 @@ def main() -> None:
         code = _complain(f"{error.format_message().rstrip('.')}: see 'simonides --help'")
     except (BadArgumentError, OSError) as error:
         code = _complain(str(error))
+    except MemoryError as error:
+        code = _complain(
+            f"out of memory: {str(error) or 'no more to be had'}: ask for less at once"
+        )
     except ConvergenceError as error:
         _complain(str(error))
         code = 1
     except (KeyboardInterrupt, typer.Abort):
-        code = _INTERRUPTED
-    if code == _INTERRUPTED:
+        code = INTERRUPTED
+    if code == INTERRUPTED:
         sys.stderr.write("simonides: interrupted\n")
     raise SystemExit(code or 0)
 

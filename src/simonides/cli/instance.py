@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides import arguments
+from simonides.cli import options
 
 if TYPE_CHECKING:
     from simonides.problems.decoupled import DecoupledProblem
@@ -16,45 +17,81 @@ Facts = Annotated[int | None, typer.Option(help="Number of facts to draw.")]
 Kind = Annotated[
     str, typer.Option(help="'original': outputs shared; 'decoupled': each input has its own.")
 ]
-Seed = Annotated[int, typer.Option(help="Seed of the drawn problem.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the drawn problem (default: 0).")]
 Inputs = Annotated[str | None, typer.Option(help="Your inputs: FILE.npy, one row per fact.")]
 Outputs = Annotated[str | None, typer.Option(help="Your outputs: FILE.npy, one row each.")]
 Targets = Annotated[
     str | None, typer.Option(help="Row of the right output for each input: FILE.npy.")
 ]
+Tolerance = Annotated[float, typer.Option(help="Normalised margin that counts as none.")]
 
 
 def read_problem(
-    dim: int | None,
+    shape: tuple[int | None, int | None, int | None],
     facts: int | None,
+    candidates: int | None,
     problem: str,
-    seed: int,
-    inputs: str | None,
-    outputs: str | None,
-    targets: str | None,
+    seed: int | None,
+    files: tuple[str | None, str | None, str | None],
 ) -> OriginalProblem | DecoupledProblem:
-    """Return the problem that the options name."""
+    """Return the problem that the options name; an option that would go unheeded is refused.
+
+    ``shape`` is dim, dim_in and dim_out; ``files`` are those of inputs, outputs and targets.
+    """
+    check_kind(problem)
+    inputs, outputs, targets = files
+    if inputs is None and outputs is None:
+        if targets is not None:
+            raise arguments.refuse(
+                "targets", targets, "left out for a drawn problem", "or pass --inputs and --outputs"
+            )
+        if facts is None:
+            raise arguments.refuse(
+                "facts", facts, "given", "pass --dim and --facts, or --inputs and --outputs"
+            )
+        return _draw(problem, facts, options.sizes(*shape), candidates, seed or 0)
+    if inputs is None or outputs is None:
+        missing, other = ("inputs", "outputs") if inputs is None else ("outputs", "inputs")
+        raise arguments.refuse(
+            missing, None, f"given with {other}", f"pass --{missing} FILE.npy, or drop --{other}"
+        )
+    drawn = {
+        **dict(zip(("dim", "dim_in", "dim_out"), shape, strict=True)),
+        "facts": facts,
+        "candidates": candidates,
+        "problem": None if problem == "original" else problem,
+        "seed": seed,
+    }
+    for name, value in drawn.items():
+        if value is not None:
+            raise arguments.refuse(
+                name, value, "left out beside files", f"drop --{name.replace('_', '-')}"
+            )
+    arrays = [_array("inputs", inputs), _array("outputs", outputs)]
+    if targets is not None:
+        arrays.append(_array("targets", targets))
     from simonides.problems.original import OriginalProblem
 
-    check_kind(problem)
-    if inputs is not None and outputs is not None:
-        if dim is not None or facts is not None or problem != "original":
-            raise arguments.refuse(
-                "inputs", inputs, "given without --dim, --facts and --problem", "drop one of them"
-            )
-        read = None if targets is None else _array("targets", targets)
-        return OriginalProblem(_array("inputs", inputs), _array("outputs", outputs), read)
-    if dim is None or facts is None:
-        raise arguments.refuse(
-            "dim, facts", (dim, facts), "both given", "or pass --inputs and --outputs"
-        )
-    return kinds()[problem].gaussian(facts, dim, seed=seed)
+    return OriginalProblem(*arrays)
 
 
 def check_kind(problem: str) -> None:
     """Refuse a kind of problem that there is not."""
     if problem not in _KINDS:
         raise arguments.refuse("problem", problem, "'original' or 'decoupled'", "choose one")
+
+
+def check_tolerance(tolerance: float) -> None:
+    """Refuse a tolerance by which no margin, or every one, would count as none."""
+    arguments.real(
+        "tolerance",
+        tolerance,
+        least=0,
+        most=1,
+        open_least=True,
+        open_most=True,
+        remedy="pass a small margin such as 1e-9",
+    )
 
 
 def kinds() -> dict[str, type[OriginalProblem] | type[DecoupledProblem]]:
@@ -68,11 +105,38 @@ def kinds() -> dict[str, type[OriginalProblem] | type[DecoupledProblem]]:
 _KINDS = ("original", "decoupled")
 
 
+def check_memory(facts: int, candidates: int | None, shape: tuple[int, int]) -> None:
+    """Refuse vectors that memory cannot hold: drawing them would find out late, after filling it."""
+    import numpy as np
+
+    asked = (facts, candidates)
+    try:
+        np.empty((max(facts, candidates or 0), sum(shape)))
+    except (MemoryError, ValueError):
+        raise arguments.refuse(
+            "facts, candidates", asked, "few enough for memory", "ask for fewer or shorter vectors"
+        ) from None
+
+
+def _draw(
+    problem: str, facts: int, shape: tuple[int, int], candidates: int | None, seed: int
+) -> OriginalProblem | DecoupledProblem:
+    facts = arguments.whole("facts", facts, remedy="pass the number of facts")
+    check_memory(facts, candidates, shape)
+    return kinds()[problem].gaussian(facts, *shape, candidates=candidates, seed=seed)
+
+
 def _array(name: str, path: str) -> Any:
+    from tokenize import TokenError
+
     import numpy as np
 
     try:
-        return np.load(path, allow_pickle=False)
-    except (ValueError, EOFError) as error:
+        # Unlike numpy.load, this takes nothing but a lone array.
+        with open(path, "rb") as file:
+            return np.lib.format.read_array(file, allow_pickle=False)
+    except OSError as error:
+        reason = error.strerror or str(error)
+    except (ValueError, EOFError, MemoryError, SyntaxError, TokenError) as error:
         reason = str(error).split(".")[0]
-        raise arguments.refuse(name, path, "a .npy file of numbers", reason) from None
+    raise arguments.refuse(name, path, "a readable .npy file of numbers", reason)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simonides import arguments
+from simonides.cli import output
 
 if TYPE_CHECKING:
     from simonides.curves.table import Table
@@ -43,14 +44,25 @@ def setting(
     outputs: str,
 ) -> Setting:
     """Return the setting that the options describe."""
+    wide, tall = sizes(dim, dim_in, dim_out)
     from simonides.theory.setting import Setting
 
+    return Setting(wide, tall, candidates, rank, margin, tail_fraction, outputs)  # type: ignore[arg-type]
+
+
+def sizes(dim: int | None, dim_in: int | None, dim_out: int | None) -> tuple[int, int]:
+    """Return the input and the output dimension."""
     if dim is not None:
         arguments.whole("dim", dim, remedy="pass the embedding dimension")
+        if dim_in is not None and dim_out is not None:
+            raise arguments.refuse("dim", dim, "left out beside dim_in and dim_out", "drop --dim")
     wide, tall = dim_in if dim_in is not None else dim, dim_out if dim_out is not None else dim
     if wide is None or tall is None:
         raise arguments.refuse("dim", dim, "given", "pass --dim, or both --dim-in and --dim-out")
-    return Setting(wide, tall, candidates, rank, margin, tail_fraction, outputs)  # type: ignore[arg-type]
+    return (
+        arguments.whole("dim_in", wide, remedy="pass the input dimension"),
+        arguments.whole("dim_out", tall, remedy="pass the output dimension"),
+    )
 
 
 def check_plot(path: str) -> None:
@@ -58,6 +70,7 @@ def check_plot(path: str) -> None:
     from simonides.figures.style import checked_path
 
     checked_path(path)
+    output.check_writable("plot", path)
 
 
 def draw_to(path: str, table: Table) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
+
+from simonides import arguments
+from simonides.cli import INTERRUPTED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -41,6 +45,29 @@ def print_table(
     console.print(table)
     for note in notes:
         console.print(Padding(note, (0, 0, 0, 2)), style="dim")
+
+
+def end(*, interrupted: bool) -> None:
+    """Leave with the exit code that tells an interrupted answer from a whole one."""
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def check_writable(name: str, path: str) -> None:
+    """Refuse a file that could not be written, before anything is computed for it."""
+    file = Path(path)
+    if not file.parent.is_dir():
+        raise arguments.refuse(name, path, "in a folder that exists", f"create {file.parent} first")
+    new = not file.exists()
+    try:  # rights alone do not tell: a disk may be read-only or the file a folder
+        file.open("ab").close()
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise arguments.refuse(
+            name, path, "a file that can be written", f"choose another ({reason})"
+        ) from None
+    if new:
+        file.unlink()
 
 
 def _plain(value: Any) -> Any:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from simonides import arguments
 from simonides.cli import options, output
 from simonides.formatting import short
 
@@ -25,6 +26,9 @@ def theory(
     from simonides.curves.catalogue import CURVES, curve
 
     if name is None:
+        for option, value in (("dim", dim), ("plot", plot)):
+            if value is not None:
+                raise arguments.refuse(option, value, "given with a curve", "name one")
         if as_json:
             output.print_json({"curves": {c.name: c.question for c in CURVES.values()}})
         else:

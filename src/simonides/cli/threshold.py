@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +12,12 @@ from simonides.cli import instance, options, output
 from simonides.cli.progress import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simonides.solvers.threshold import Threshold
+
+_FEWEST = 2
+"""Instances from which there is a standard error, and an interrupted measurement says something."""
 
 
 def threshold(
@@ -47,25 +54,37 @@ def threshold(
     if workers is not None:
         workers = arguments.whole("workers", workers, remedy="pass the number of processes")
     theory = capacity_of(asked).facts
+    instance.check_memory(round(theory), candidates, (asked.dim_in, asked.dim_out))
     shape = (asked.dim_in, asked.dim_out, candidates)
     jobs = (
         delayed(_measure)(problem, shape, rank, theory, seed + number)
         for number in range(instances)
     )
     pool = Parallel(n_jobs=min(workers or cpu_count(), instances), return_as="generator")
-    found = list(counted(pool(jobs), instances, "instances measured", quiet=as_json))
+    with _left_to_us():
+        measured = pool(jobs)
+    found: list[Threshold] = []
+    try:
+        for one in counted(measured, instances, "instances measured", quiet=as_json):
+            found.append(one)
+    except KeyboardInterrupt:
+        if len(found) < _FEWEST:
+            raise
+    interrupted = len(found) < instances
     values = [one.facts for one in found]
     record = {
         "mean": fmean(values),
-        "stderr": stdev(values) / sqrt(instances) if instances > 1 else None,
+        "stderr": stdev(values) / sqrt(len(values)) if len(values) > 1 else None,
         "theory": theory,
         "thresholds": values,
         "open": sum(one.open for one in found),
         "decisions": sum(one.decisions for one in found),
         "seconds": sum(one.seconds for one in found),
+        "interrupted": interrupted,
     }
     if as_json:
         output.print_json(record)
+        output.end(interrupted=interrupted)
         return
     error = "" if record["stderr"] is None else f" ± {record['stderr']:.1f}"
     rows = [
@@ -74,15 +93,28 @@ def threshold(
         ["least to most", f"{min(values):,} to {max(values):,}"],
         ["numbers tried", f"{record['decisions']:,}"],
         ["left open", f"{record['open']:,}"],
-        ["processor seconds", f"{record['seconds']:.1f}"],
+        ["seconds, all instances together", f"{record['seconds']:.1f}"],
     ]
     size = f"{asked.dim_out:,} x {asked.dim_in:,}"
     bound = "" if rank is None else f", rank {rank}"
-    title = f"{instances} {problem} instances in a {size} matrix{bound}"
+    title = f"{len(values)} {problem} instances in a {size} matrix{bound}"
     notes = []
     if rank is not None:
         notes.append("With a rank bound, a search that fails proves nothing: a lower bound.")
+    if interrupted:
+        notes.append(f"Interrupted: these are the first {len(values)} of {instances} instances.")
     output.print_table(title, ["", ""], rows, notes)
+    output.end(interrupted=interrupted)
+
+
+@contextmanager
+def _left_to_us() -> Iterator[None]:
+    """Start processes that ignore the keyboard's interrupt: this one hears it, and ends them."""
+    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, heard)
 
 
 def _measure(

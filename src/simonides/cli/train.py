@@ -15,9 +15,14 @@ if TYPE_CHECKING:
 
 def train(
     dim: options.Dim = None,
+    dim_in: options.DimIn = None,
+    dim_out: options.DimOut = None,
     facts: instance.Facts = None,
+    candidates: options.Candidates = None,
     problem: instance.Kind = "original",
-    seed: instance.Seed = 0,
+    seed: Annotated[
+        int | None, typer.Option(help="Seed of the drawn problem and the first weights.")
+    ] = None,
     inputs: instance.Inputs = None,
     outputs: instance.Outputs = None,
     targets: instance.Targets = None,
@@ -42,17 +47,25 @@ def train(
     from typing import Any
 
     from simonides import arguments
-    from simonides.solvers.cross_entropy import cross_entropy
-    from simonides.solvers.gradient import gradient
 
     if solver not in ("gradient", "cross-entropy"):
         raise arguments.refuse("solver", solver, "'gradient' or 'cross-entropy'", "choose one")
     if solver != "gradient" and backend != "numpy":
         raise arguments.refuse("backend", backend, "'numpy' for cross-entropy", "drop --backend")
-    asked = instance.read_problem(dim, facts, problem, seed, inputs, outputs, targets)
-    options_: dict[str, Any] = {"rank": rank, "seed": seed}
+    own = inputs is not None or outputs is not None
+    if seed is not None and own and solver == "cross-entropy" and rank is None:
+        raise arguments.refuse("seed", seed, "left out: nothing is drawn", "drop --seed")
+    drawn_by = None if own else seed  # otherwise it draws the first weights alone
+    asked = instance.read_problem(
+        (dim, dim_in, dim_out), facts, candidates, problem, drawn_by, (inputs, outputs, targets)
+    )
+    options_: dict[str, Any] = {"rank": rank, "seed": seed or 0}
     if steps is not None:
-        options_["max_steps"] = steps
+        options_["max_steps"] = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
+
+    from simonides.solvers.cross_entropy import cross_entropy
+    from simonides.solvers.gradient import gradient
+
     with live(_line, quiet=as_json) as watch:
         if solver == "gradient":
             found = gradient(asked, backend=backend, watch=watch, **options_)
@@ -67,9 +80,11 @@ def train(
         "facts": asked.facts,
         "status": str(found.status),
         "solver": solver,
+        "interrupted": found.interrupted,
     }
     if as_json:
         output.print_json(record)
+        output.end(interrupted=found.interrupted)
         return
     rows = [
         ["facts recalled", f"{found.recalled:,} of {asked.facts:,}"],
@@ -81,7 +96,9 @@ def train(
     ]
     size = f"{asked.dim_out:,} x {asked.dim_in:,}"
     bound = "" if rank is None else f" of rank {rank}"
-    output.print_table(f"{asked.facts:,} facts in a {size} matrix{bound}", ["", ""], rows)
+    notes = ["Interrupted: this is where it was by then."] if found.interrupted else []
+    output.print_table(f"{asked.facts:,} facts in a {size} matrix{bound}", ["", ""], rows, notes)
+    output.end(interrupted=found.interrupted)
 
 
 def _line(progress: Progress) -> str:

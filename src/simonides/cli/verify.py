@@ -12,13 +12,16 @@ from simonides.cli import instance, options, output
 def verify(
     certificate: Annotated[str, typer.Argument(help="Proof written by 'decide --save'.")],
     dim: options.Dim = None,
+    dim_in: options.DimIn = None,
+    dim_out: options.DimOut = None,
     facts: instance.Facts = None,
+    candidates: options.Candidates = None,
     problem: instance.Kind = "original",
-    seed: instance.Seed = 0,
+    seed: instance.Seed = None,
     inputs: instance.Inputs = None,
     outputs: instance.Outputs = None,
     targets: instance.Targets = None,
-    tolerance: Annotated[float, typer.Option(help="Normalised margin that counts as none.")] = 1e-9,
+    tolerance: instance.Tolerance = 1e-9,
     as_json: options.Json = False,
 ) -> None:
     """Check a proof against its problem, independently of how it was found.
@@ -28,8 +31,11 @@ def verify(
     from simonides.certificate import Certificate
     from simonides.certificate import verify as check
 
+    instance.check_tolerance(tolerance)
     proof = Certificate.load(certificate)
-    asked = instance.read_problem(dim, facts, problem, seed, inputs, outputs, targets)
+    asked = instance.read_problem(
+        (dim, dim_in, dim_out), facts, candidates, problem, seed, (inputs, outputs, targets)
+    )
     found = check(proof, asked, tolerance=tolerance)
     if as_json:
         output.print_json(

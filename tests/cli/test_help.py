@@ -1,0 +1,54 @@
+"""Every command explains itself, and its example runs."""
+
+import json
+import re
+import shlex
+
+import pytest
+import typer
+from running import run
+
+from simonides.cli.app import app
+
+
+def names(group, before=""):
+    """Return the commands of a group, those of groups inside it too, as they are typed."""
+    found = []
+    for name, command in group.commands.items():
+        typed = f"{before}{name}"
+        found += names(command, f"{typed} ") if hasattr(command, "commands") else [typed]
+    return found
+
+
+COMMANDS = names(typer.main.get_command(app))
+NEEDS = {"verify": "decide"}
+"""The example of the one reads what the example of the other writes."""
+
+
+def example(command: str) -> list[str]:
+    done = run(*command.split(), "--help")
+    assert done.returncode == 0, done.stderr
+    text = " ".join(done.stdout.split())
+    found = re.search(rf"Example: simonides ({command} .*?) (Options|Arguments):", text)
+    assert found, text
+    return shlex.split(found[1])
+
+
+def test_all_commands_are_seen():
+    assert {"capacity", "decide", "threshold", "train"} <= set(COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_an_example_and_json(command):
+    assert " ".join(example(command)).startswith(command)
+    assert "--json" in run(*command.split(), "--help").stdout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_example_runs(command, tmp_path):
+    if command in NEEDS:
+        assert run(*example(NEEDS[command]), cwd=tmp_path).returncode == 0
+    done = run(*example(command), "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)

@@ -1,0 +1,113 @@
+"""Ctrl-C: what is known by then is printed, and the exit code tells."""
+
+import signal
+import time
+
+import pytest
+from running import interrupt, interrupted_record, start, watched
+
+LONG = ["--dim", "150", "--facts", "2000", "--rank", "55"]
+
+
+def test_interrupting_leaves_no_traceback():
+    with start("theory", "trained") as process:
+        time.sleep(2.0)
+        process.send_signal(signal.SIGINT)
+        printed, errors = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert printed == ""
+    assert errors == "simonides: interrupted\n"
+
+
+@pytest.mark.slow
+def test_decide_prints_the_best_so_far():
+    code, printed, shown = watched("decide", *LONG, until="step 3")
+    assert code == 130
+    assert "undecided" in printed
+    assert "of 2,000" in printed
+    assert "Interrupted" in printed
+    assert shown.rstrip().endswith("simonides: interrupted")
+
+
+@pytest.mark.slow
+def test_the_record_of_a_decision_says_that_it_was_interrupted():
+    record = interrupted_record("decide", *LONG)
+    assert record["interrupted"] is True
+    assert record["verdict"] == "undecided"
+    assert 0 < record["recalled"] < 2000
+
+
+@pytest.mark.slow
+def test_a_proof_stands_though_its_margin_is_not_yet_the_largest(tmp_path):
+    proof = tmp_path / "proof.npz"
+    code, printed, _ = watched(
+        "decide", "--dim", "150", "--facts", "1500", "--margin", "--save", str(proof),
+        until="margin in [",
+    )  # fmt: skip
+    assert code == 130
+    assert "verdict" in printed
+    assert "Interrupted" in printed
+    assert proof.exists()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("solver", ["gradient", "cross-entropy"])
+def test_train_prints_where_it_was(solver):
+    code, printed, shown = watched(
+        "train", "--dim", "100", "--facts", "1300", "--solver", solver, until="step 2"
+    )
+    assert code == 130
+    assert "accuracy" in printed
+    assert "Interrupted" in printed
+    assert shown.rstrip().endswith("simonides: interrupted")
+
+
+@pytest.mark.slow
+def test_the_record_of_training_says_that_it_was_interrupted():
+    record = interrupted_record("train", "--dim", "100", "--facts", "1300")
+    assert record["interrupted"] is True
+    assert record["status"] == "stopped"
+    assert 0 < record["steps"] < 5000
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", ["1", "2"])
+def test_threshold_prints_what_was_measured(workers):
+    code, printed, shown = watched(
+        "threshold", "--dim", "12", "--instances", "500", "--workers", workers,
+        until="3 of 500 instances measured",
+    )  # fmt: skip
+    assert code == 130
+    assert "± " in printed
+    assert "of 500 instances" in printed
+    assert shown.rstrip().endswith("simonides: interrupted")
+
+
+@pytest.mark.slow
+def test_the_record_of_a_threshold_has_the_instances_that_were_measured():
+    record = interrupted_record("threshold", "--dim", "12", "--instances", "3000", "--workers", "1")
+    values = record["thresholds"]
+    assert record["interrupted"] is True
+    assert 2 <= len(values) < 3000
+    assert record["mean"] == sum(values) / len(values)
+
+
+@pytest.mark.parametrize("wait", [2.0, 3.0, 5.0])
+def test_threshold_says_nothing_of_fewer_than_two_instances(wait):
+    # Its workers are then being started, or at work.
+    with start("threshold", "--dim", "200", "--instances", "5") as process:
+        time.sleep(wait)
+        interrupt(process)
+        printed, errors = process.communicate(timeout=60)
+    assert (process.returncode, printed, errors) == (130, "", "simonides: interrupted\n")
+
+
+def test_progress_shows_both_bounds_of_the_margin():
+    code, printed, shown = watched("decide", "--dim", "60", "--facts", "300", "--margin")
+    assert code == 0
+    assert "storable" in printed
+    assert "margin in [" in shown
+    # Bounds that nothing is known about are not shown.
+    _, _, shown = watched("decide", "--dim", "60", "--facts", "600", "--rank", "20")
+    assert "step " in shown
+    assert "inf" not in shown
