@@ -172,8 +172,12 @@ class Tally:
 
 
 def row_blocks(rows: int, row_bytes: int, *, least: int = 1) -> list[slice]:
-    """Cut rows into blocks of a few megabytes, or of the least number of rows that is worth it."""
-    size = max(least, _BLOCK_BYTES // row_bytes)
+    """Cut rows into blocks of a few megabytes, or of the least number of rows that is worth it.
+
+    There are no fewer blocks than threads can share.
+    """
+    shared = -(-rows // len(threads.blocks(rows)))
+    size = min(max(least, _BLOCK_BYTES // row_bytes), shared)
     return [slice(low, min(low + size, rows)) for low in range(0, rows, size)]
 
 
