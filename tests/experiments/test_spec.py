@@ -33,8 +33,14 @@ def test_a_spec_is_read_as_it_is_written(tmp_path):
         'instances = 2\nseed = 0\nsolvers = ["decide"]\n'
     )
     assert read_spec(path) == Spec(
-        ("original", "decoupled"), (5,), (Choice("decide"),), 2, 0, loads=(0.5, 1.0), rank_fractions=(0.5, 1.0)
-    )  # fmt: skip
+        problems=("original", "decoupled"),
+        dims=(5,),
+        solvers=(Choice("decide"),),
+        instances=2,
+        seed=0,
+        loads=(0.5, 1.0),
+        rank_fractions=(0.5, 1.0),
+    )
 
 
 def test_options_are_kept_in_one_order_and_as_the_solver_takes_them():
