@@ -31,7 +31,7 @@ def toml(value):
 
 
 # Far beyond capacity, so that it takes all its steps.
-LASTING = {"solver": {"name": "gradient", "max_steps": 1500}, "facts": [40, 41], "instances": 5}
+LASTING = {"solver": {"name": "gradient", "max_steps": 1000}, "facts": [40, 41], "instances": 5}
 
 
 def command(spec, out, *flags):
@@ -60,6 +60,12 @@ def wait_until(condition, seconds=60):
             return found
         time.sleep(0.02)
     raise TimeoutError("it did not come to pass")
+
+
+def wait_for(process, out, number):
+    """Wait until a running sweep has done some tasks."""
+    wait_until(lambda: done(out) >= number or process.poll() is not None)
+    assert done(out) >= number, process.communicate()
 
 
 def done(out):

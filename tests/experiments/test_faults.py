@@ -20,6 +20,7 @@ from running import (
     run_sweep,
     same_results,
     start,
+    wait_for,
     wait_until,
     write_spec,
 )
@@ -56,7 +57,7 @@ def test_results_do_not_depend_on_the_number_of_workers(undisturbed, tmp_path):
 def test_killed_at_any_moment_it_loses_only_what_was_under_way(undisturbed, tmp_path):
     chance = random.Random(5)
     seen = 0
-    for _ in range(4):
+    for _ in range(3):
         process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2")
         wait_until(lambda: done(tmp_path) > seen or process.poll() is not None)  # noqa: B023
         time.sleep(chance.uniform(0, 0.3))
@@ -75,7 +76,7 @@ def test_killed_at_any_moment_it_loses_only_what_was_under_way(undisturbed, tmp_
 
 def test_an_interrupt_keeps_what_is_finished(undisturbed, tmp_path):
     process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2")
-    wait_until(lambda: done(tmp_path) >= 2)
+    wait_for(process, tmp_path, 2)
     workers = children(process.pid)
     assert len(workers) == 2
     process.send_signal(signal.SIGINT)
@@ -93,7 +94,7 @@ def test_an_interrupt_keeps_what_is_finished(undisturbed, tmp_path):
 
 def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed, tmp_path):
     first = start(undisturbed / "spec.toml", tmp_path, "--workers", "1")
-    wait_until(lambda: done(tmp_path) >= 1)
+    wait_for(first, tmp_path, 1)
     second = run_sweep(undisturbed / "spec.toml", tmp_path)
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
@@ -108,7 +109,7 @@ def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed,
 
 def test_a_killed_worker_costs_one_task_which_is_retried_on_request(undisturbed, tmp_path):
     process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2", "--json")
-    wait_until(lambda: done(tmp_path) >= 1)
+    wait_for(process, tmp_path, 1)
     time.sleep(0.2)
     os.kill(children(process.pid)[0], signal.SIGKILL)
     output, errors = process.communicate(timeout=60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
@@ -58,6 +59,9 @@ def run(
     if memory_limit is not None:
         arguments.whole("memory_limit", memory_limit, remedy="pass it in megabytes")
     asked = read_spec(spec)
+    if dask is not None:
+        # A lost scheduler is said in one line; Dask's own log of it is a page.
+        logging.getLogger("distributed.client").addFilter(lambda _: False)
     with _plain_warnings(), tally_bar(quiet=as_json) as watch:
         found = run_sweep(
             asked,

@@ -7,6 +7,9 @@ have died of becomes a record.
 
 from __future__ import annotations
 
+import re
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from threadpoolctl import threadpool_limits
@@ -19,20 +22,35 @@ if TYPE_CHECKING:
 
     from simonides.experiments.task import Task
 
-_PATIENCE = 20
+_ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:\d+")
+_PATIENCE = 10
 """Seconds to wait for a scheduler, and then for its first worker."""
+
+
+def checked_address(address: str) -> str:
+    """Return the address if it reads like one and Dask is installed."""
+    if not _ADDRESS.fullmatch(address):
+        raise arguments.refuse(
+            "dask", address, "such as tcp://127.0.0.1:8786", "'dask scheduler' prints it"
+        )
+    if find_spec("distributed") is None:
+        raise arguments.refuse(
+            "dask", address, "used with Dask installed", "pip install 'simonides[dask]'"
+        )
+    return address
 
 
 def cluster_batches(tasks: Sequence[Task], address: str) -> Generator[list[Record]]:
     """Yield the records of tasks as they are finished, those that are ready together."""
-    distributed = _distributed(address)
+    checked_address(address)
+    distributed: Any = import_module("distributed")
     with _client(distributed, address) as client:
         _check_versions(client, address)
         futures = {
             client.submit(_attempt, task, key=f"simonides-{task.id}", pure=False): task
             for task in tasks
         }
-        ended = distributed.as_completed(futures, raise_errors=False)
+        ended = distributed.as_completed(futures, loop=client.loop, raise_errors=False)
         for batch in ended.batches():
             yield [_record(future, futures.pop(future), address) for future in batch]
 
@@ -65,29 +83,13 @@ def _record(future: Any, task: Task, address: str) -> Record:
     return Record(task, Status.KILLED if killed else Status.FAILED, 0.0, " ".join(reason.split()))
 
 
-def _distributed(address: str) -> Any:
-    try:
-        import distributed
-    except ModuleNotFoundError as missing:
-        if missing.name not in ("distributed", "dask"):
-            raise
-        raise arguments.refuse(
-            "dask", address, "used with Dask installed", "pip install 'simonides[dask]'"
-        ) from None
-    return distributed
-
-
 def _client(distributed: Any, address: str) -> Any:
     try:
-        client = distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError, TypeError) as error:
+        return distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
+    except OSError:
         raise arguments.refuse(
-            "dask",
-            address,
-            "the address of a running scheduler, such as tcp://127.0.0.1:8786",
-            f"start one with 'dask scheduler' ({type(error).__name__})",
+            "dask", address, "the address of a running scheduler", "start one with 'dask scheduler'"
         ) from None
-    return client
 
 
 def _check_versions(client: Any, address: str) -> None:

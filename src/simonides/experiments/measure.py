@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +13,11 @@ from threadpoolctl import threadpool_limits
 from simonides.experiments.expand import predicted
 from simonides.experiments.methods import METHODS
 from simonides.experiments.scores import score_laws
+from simonides.experiments.task import Task
 from simonides.solvers.threshold import threshold
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
-    from simonides.experiments.task import Task
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,13 +58,24 @@ class Measurement:
 def measure(task: Task) -> Measurement:
     """Measure a task, on one thread.
 
-    >>> from simonides.experiments.task import Task
     >>> measure(Task("original", 20, 8, 1.0, "hebbian", (), instance=0, seed=1)).accuracy
     1.0
     """
     # More threads would sum in another order and change the last bits.
     with threadpool_limits(1):
         return _threshold(task) if task.facts is None else _solve(task, task.facts)
+
+
+@cache
+def warm_up(problem: str, solver: str, bounded: bool) -> None:
+    """Measure a tiny task of this kind, once in a process.
+
+    What it loads and compiles is then not counted as the time of the first real one.
+    """
+    method = METHODS[solver]
+    facts = 6 if method.needs_facts else None
+    options = (("max_steps", 3),) if "max_steps" in method.options else ()
+    measure(Task(problem, 4, facts, 0.5 if bounded else 1.0, solver, options, 0, 0))
 
 
 def _threshold(task: Task) -> Measurement:

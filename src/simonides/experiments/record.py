@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from simonides import __version__
-from simonides.experiments.measure import measure
+from simonides.experiments.measure import measure, warm_up
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,6 +49,8 @@ def attempt(task: Task) -> Record:
     """Measure a task and return its record, whatever happens."""
     began = time.perf_counter()
     try:
+        warm_up(task.problem, task.solver, task.rank is not None)
+        began = time.perf_counter()
         found = measure(task)
     except MemoryError as error:
         status, reason = Status.OUT_OF_MEMORY, str(error) or "no memory left"

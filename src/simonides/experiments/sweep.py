@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from simonides import arguments
 from simonides.experiments import store as keeping
+from simonides.experiments.cluster import checked_address, cluster_batches
 from simonides.experiments.expand import expand
 from simonides.experiments.local import local_batches
 from simonides.experiments.record import Status
@@ -68,8 +69,7 @@ def run(
     Tasks run on ``workers`` processes (one per core), each allowed to allocate ``memory_limit`` bytes,
     or on the Dask cluster at the address ``dask``. A task that fails is a record with its reason,
     left alone later unless ``retry_failed``. Files whose bytes have changed are set aside and their tasks
-    measured anew.
-    ``watch`` is called at the start and after every batch.
+    measured anew. ``watch`` is called at the start and after every batch.
 
     Raises ``BadArgumentError`` for a folder that is in use, of another version or of something else, and
     ``StorageError`` for a full disk; what was kept stays.
@@ -83,6 +83,8 @@ def run(
             raise arguments.refuse(
                 "memory_limit", memory_limit, "left out with dask", "limit the cluster's workers"
             )
+    if dask is not None:
+        checked_address(dask)
     tasks = expand(spec)
     with keeping.writing(out, spec, tasks) as store:
         if store.quarantined:
@@ -95,12 +97,11 @@ def run(
         if watch is not None:
             watch(_tally(tasks, store))
         if missing:
-            if dask is None:
-                batches = local_batches(missing, count, memory_limit)
-            else:
-                from simonides.experiments.cluster import cluster_batches
-
-                batches = cluster_batches(missing, dask)
+            batches = (
+                local_batches(missing, count, memory_limit)
+                if dask is None
+                else cluster_batches(missing, dask)
+            )
             with closing(batches):
                 _keep(batches, store, lambda: watch(_tally(tasks, store)) if watch else None)
         store.compact()
@@ -172,13 +173,15 @@ def _read(out: str | Path, kind: str) -> Kept:
 
 
 def _keep(batches: Generator[list[Record]], store: Store, watch: Callable[[], None]) -> None:
-    batch: list[Record] = []
+    unkept: list[Record] = []
     try:
         for batch in batches:
+            unkept = batch
             store.land(batch)
+            unkept = []
             watch()
     except KeyboardInterrupt:
-        store.land(batch)  # which may have been cut short; twice does no harm
+        store.land(unkept)  # which may have landed just before; twice does no harm
         raise
 
 

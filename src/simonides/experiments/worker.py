@@ -21,10 +21,10 @@ from simonides.experiments.record import attempt
 def serve(connection: Connection, memory_limit: int) -> None:
     """Measure what comes until nothing more does."""
     threadpool_limits(1)
+    threading.Thread(target=_end_with_parent, args=(connection.fileno(),), daemon=True).start()
     if memory_limit:
         # Memory that is allocated, not that of code and files, which a limit on addresses would count.
         resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
-    threading.Thread(target=_end_with_parent, args=(connection.fileno(),), daemon=True).start()
     connection.send(None)  # ready
     while True:
         try:
