@@ -46,9 +46,11 @@ def run_sweep(spec, out, *flags, **options):
 
 
 def start(spec, out, *flags):
+    """Start a sweep, in a process group of its own as a shell does."""
     return subprocess.Popen(
-        command(spec, out, *flags), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+        command(spec, out, *flags),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
 
 
 def wait_until(condition, seconds=60):
