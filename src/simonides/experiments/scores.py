@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.failures import ConvergenceError
+from simonides.problems.original import OriginalProblem
+from simonides.problems.scan import row_blocks
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simonides.arrays import Integers, Reals
     from simonides.problems.problem import Problem
 
@@ -54,21 +58,27 @@ def score_laws(problem: Problem, weights: Reals) -> ScoreLaws:
     norm = float(np.linalg.norm(weights))
     if not math.isfinite(norm) or norm == 0:
         raise ConvergenceError(f"weights of norm {norm:g} have no scores: take smaller steps")
-    images = problem.inputs @ (weights.T / norm)
-    targets = problem.targets
-    assert targets is not None  # set on construction
     tallies = [_Tally() for _ in range(3)]
-    for rows, outputs in problem.contests():
-        scores = images[rows] @ outputs.T
-        own = np.arange(len(scores)), targets[rows]
-        target = scores[own]
-        rivals = np.ones(scores.shape, dtype=bool)
-        rivals[own] = False
-        scores[own] = -np.inf
-        for tally, part in zip(tallies, (target, scores.max(axis=1), scores[rivals]), strict=True):
+    for target, rivals in _blocks(problem, problem.inputs @ (weights.T / norm)):
+        for tally, part in zip(tallies, (target, rivals.max(axis=1), rivals.ravel()), strict=True):
             tally.add(part)
-    target_scores, best, rival = (tally.scores() for tally in tallies)
-    return ScoreLaws(target_scores, best, rival)
+    return ScoreLaws(*(tally.scores() for tally in tallies))
+
+
+def _blocks(problem: Problem, images: Reals) -> Iterator[tuple[Reals, Reals]]:
+    """Yield the scores of targets and of all their rivals, some facts at a time."""
+    if isinstance(problem, OriginalProblem):
+        assert problem.targets is not None  # set on construction
+        for rows in row_blocks(problem.facts, 8 * problem.candidates):
+            scores = images[rows] @ problem.outputs.T
+            theirs = np.ones(scores.shape, dtype=bool)
+            theirs[np.arange(len(scores)), problem.targets[rows]] = False
+            yield scores[~theirs], scores[theirs].reshape(len(scores), -1)
+        return
+    for rows in row_blocks(problem.facts, 8 * problem.candidates * problem.dim_out):
+        outputs = problem.rivals_of(rows).astype(np.float64)
+        target = np.einsum("ij,ij->i", images[rows], problem.target_outputs[rows])
+        yield target, np.matmul(outputs, images[rows, :, None])[:, :, 0]
 
 
 class _Tally:
