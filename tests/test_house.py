@@ -20,6 +20,7 @@ ROOMS = [
     "problems",
     "certificate",
     "solvers",
+    "experiments",
     "curves",
     "figures",
     "report",

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from simonides.experiments.sweep import Tally
+
 Item = TypeVar("Item")
+
+_SECONDS_BETWEEN_LINES = 10.0
 
 
 def steps(
@@ -58,3 +64,62 @@ def counted(items: Iterable[Item], total: int, noun: str, *, quiet: bool) -> Ite
             if watch is not None:
                 watch(done)
             yield item
+
+
+@contextmanager
+def tally_bar(*, quiet: bool) -> Iterator[Callable[[Tally], None] | None]:
+    """Yield a callback that shows how a sweep stands: a bar on a terminal, a line at times elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
+
+    if quiet:
+        yield None
+        return
+    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    pace = _Pace()
+    if not console.is_terminal:
+
+        def say(tally: Tally) -> None:
+            if pace.due(tally):
+                console.print(pace.line(tally))
+
+        yield say
+        return
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"))
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task("starting", total=None)
+
+        def show(tally: Tally) -> None:
+            ended = tally.total - tally.left
+            progress.update(bar, total=tally.total, completed=ended, description=pace.line(tally))
+
+        yield show
+
+
+class _Pace:
+    """How fast a sweep goes, from what it has done since it was first seen."""
+
+    def __init__(self) -> None:
+        self._began = self._said = 0.0
+        self._first: Tally | None = None
+
+    def due(self, tally: Tally) -> bool:
+        """Return whether a line is worth writing now: the first, the last, and one every few seconds."""
+        now = time.monotonic()
+        if self._first is None or tally.left == 0 or now - self._said > _SECONDS_BETWEEN_LINES:
+            self._said = now
+            return True
+        return False
+
+    def line(self, tally: Tally) -> str:
+        """Return the tally, the rate and the time left in words."""
+        if self._first is None:
+            self._first, self._began = tally, time.monotonic()
+        text = f"{tally.done:,} of {tally.total:,} done, {tally.failed:,} failed"
+        new = self._first.left - tally.left
+        if not new:
+            return text
+        rate = new / (time.monotonic() - self._began)
+        left = timedelta(seconds=round(tally.left / rate))
+        speed = f"{rate:.1f} per second" if rate >= 1 else f"{60 * rate:.1f} per minute"
+        return f"{text}, {speed}, {left} left"

@@ -1,0 +1,149 @@
+"""``simonides sweep``: many measurements, resumable."""
+
+from __future__ import annotations
+
+import logging
+import warnings
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simonides.cli import options, output
+from simonides.cli.progress import tally_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simonides.experiments.sweep import Tally
+
+app = typer.Typer(
+    help="Run many measurements from a spec; stop and go on at any time.",
+    rich_markup_mode=None,
+    no_args_is_help=False,
+)
+
+Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep.")]
+
+_MEGABYTE = 10**6
+
+
+@app.command("run")
+def run(
+    spec: Annotated[str, typer.Argument(metavar="SPEC", help="What to measure: FILE.toml.")],
+    out: Annotated[str, typer.Option(help="Folder to keep the results in.")],
+    workers: Annotated[
+        int | None, typer.Option(help="Processes to share the work (default: one per core).")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option(help="Run on the Dask cluster with this scheduler address.")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Measure tasks that failed once more.")
+    ] = False,
+    memory_limit: Annotated[
+        int | None, typer.Option(help="Megabytes each process may allocate (default: any).")
+    ] = None,
+    as_json: options.Json = False,
+) -> None:
+    """Measure what the spec asks for and the folder does not hold yet.
+
+    Every task is kept as soon as it is finished. Stopped or killed, run the same command again.
+
+    Example: simonides sweep run examples/accuracy.toml --out build/accuracy
+    """
+    from simonides import arguments
+    from simonides.experiments.spec import read_spec
+    from simonides.experiments.sweep import run as run_sweep
+
+    if memory_limit is not None:
+        arguments.whole("memory_limit", memory_limit, remedy="pass it in megabytes")
+    asked = read_spec(spec)
+    if dask is not None:
+        # A lost scheduler is said in one line; Dask's own log of it is a page.
+        logging.getLogger("distributed.client").addFilter(lambda _: False)
+    with _plain_warnings(), tally_bar(quiet=as_json) as watch:
+        found = run_sweep(
+            asked,
+            out,
+            workers=workers,
+            dask=dask,
+            retry_failed=retry_failed,
+            memory_limit=None if memory_limit is None else memory_limit * _MEGABYTE,
+            watch=watch,
+        )
+    _print(out, found, as_json)
+
+
+@app.command("status")
+def status(folder: Folder, as_json: options.Json = False) -> None:
+    """Say how a sweep stands, also while it runs.
+
+    Example: simonides sweep status build/accuracy
+    """
+    from simonides.experiments.sweep import status as sweep_status
+
+    _print(folder, sweep_status(folder), as_json)
+
+
+@app.command("export")
+def export(
+    folder: Folder,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="FILE.parquet or FILE.csv.")],
+    as_json: options.Json = False,
+) -> None:
+    """Write the rows of a sweep to one file.
+
+    Example: simonides sweep export build/accuracy accuracy.csv
+    """
+    from simonides.experiments.sweep import export as export_sweep
+    from simonides.experiments.sweep import status as sweep_status
+
+    with _plain_warnings():
+        rows = export_sweep(folder, file)
+    if as_json:
+        output.print_json({**_record(folder, sweep_status(folder)), "rows": rows, "file": file})
+    else:
+        output.print_line(f"{file}: {rows:,} rows")
+
+
+def _record(folder: str, found: Tally) -> dict[str, int | str | list[str]]:
+    return {
+        "done": found.done,
+        "failed": found.failed,
+        "total": found.total,
+        "left": found.left,
+        "damaged": found.damaged,
+        "reasons": list(found.reasons),
+        "out": folder,
+    }
+
+
+def _print(folder: str, found: Tally, as_json: bool) -> None:
+    if as_json:
+        output.print_json(_record(folder, found))
+        return
+    rows = [
+        ["done", f"{found.done:,}"],
+        ["failed", f"{found.failed:,}"],
+        ["left", f"{found.left:,}"],
+        ["in all", f"{found.total:,}"],
+    ]
+    notes = list(found.reasons)
+    if found.failed:
+        notes.append("'sweep run --retry-failed' measures them once more.")
+    if found.damaged:
+        notes.append(f"{found.damaged} files are damaged; 'sweep run' measures theirs anew.")
+    output.print_table(f"Tasks in {folder}", ["", ""], rows, notes)
+
+
+@contextmanager
+def _plain_warnings() -> Iterator[None]:
+    """Say warnings in one line each, after the command's work."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for one in heard:
+                typer.echo(f"simonides: {' '.join(str(one.message).split())}", err=True)

@@ -1,0 +1,1 @@
+"""Many measurements, resumable: a frozen spec, its tasks, those who run them, and the store."""

@@ -1,0 +1,66 @@
+"""From a spec to its tasks."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import product
+from typing import TYPE_CHECKING, Literal
+
+from scipy.special import lambertw
+
+from simonides.experiments.methods import METHODS
+from simonides.experiments.task import Task, rank_of
+from simonides.theory.capacity import capacity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simonides.experiments.spec import Spec
+
+
+def expand(spec: Spec) -> tuple[Task, ...]:
+    """Return the tasks of a spec, each once, in the order of its keys.
+
+    Loads that come to the same number of facts are one task.
+    """
+    tasks: dict[Task, None] = {}
+    for problem, dim, fraction, choice in product(
+        spec.problems, spec.dims, spec.rank_fractions, spec.solvers
+    ):
+        amounts: Sequence[int | None] = (
+            facts_of(spec, problem, dim, fraction) if METHODS[choice.name].needs_facts else [None]
+        )
+        for facts, instance in product(amounts, range(spec.instances)):
+            task = Task(
+                problem, dim, facts, fraction, choice.name, choice.options, instance, spec.seed
+            )
+            tasks[task] = None
+    return tuple(tasks)
+
+
+def facts_of(spec: Spec, problem: str, dim: int, fraction: float) -> list[int]:
+    """Return the numbers of facts that a spec asks for at a dimension and a rank."""
+    if spec.facts:
+        return list(spec.facts)
+    if spec.loads:
+        return [facts_at_load(dim, load) for load in spec.loads]
+    whole = predicted(problem, dim, rank_of(dim, fraction))
+    return [max(1, round(share * whole)) for share in spec.relative_loads]
+
+
+def facts_at_load(dim: int, load: float) -> int:
+    """Return the p with p log p / dim^2 closest to a load, at least 2.
+
+    >>> from math import log
+    >>> facts_at_load(100, 0.5), round(755 * log(755) / 100**2, 3)
+    (755, 0.5)
+    """
+    budget = load * dim**2
+    return max(2, round(budget / float(lambertw(budget).real)))
+
+
+@lru_cache(maxsize=1024)
+def predicted(problem: str, dim: int, rank: int | None) -> float:
+    """Return the predicted capacity in facts."""
+    outputs: Literal["shared", "decoupled"] = "decoupled" if problem == "decoupled" else "shared"
+    return capacity(dim, rank=rank, outputs=outputs).facts

@@ -1,0 +1,122 @@
+"""Measuring one task: a pure function of it, but for the seconds."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from simonides.experiments.expand import predicted
+from simonides.experiments.methods import METHODS
+from simonides.experiments.scores import score_laws
+from simonides.experiments.task import Task
+from simonides.solvers.threshold import threshold
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+
+
+@dataclass(frozen=True, eq=False)
+class Measurement:
+    """What was measured; None where a solver does not tell.
+
+    ``outcome`` is how the solver ended, or the verdict of one that decides. ``loss`` is the mean
+    cross-entropy. The margins bracket the largest normalised margin. Scores are in units of the
+    weights' norm (:mod:`simonides.experiments.scores`); ``singular_values`` are scaled to a mean square
+    of one.
+    ``threshold``, ``left_open`` and ``decisions`` are those of :mod:`simonides.solvers.threshold`.
+    """
+
+    solver_seconds: float
+    outcome: str | None = None
+    recalled: int | None = None
+    accuracy: float | None = None
+    loss: float | None = None
+    steps: int | None = None
+    margin_lower: float | None = None
+    margin_upper: float | None = None
+    norm: float | None = None
+    target_mean: float | None = None
+    target_std: float | None = None
+    best_rival_mean: float | None = None
+    best_rival_std: float | None = None
+    rival_mean: float | None = None
+    rival_std: float | None = None
+    threshold: int | None = None
+    left_open: int | None = None
+    decisions: int | None = None
+    singular_values: Reals | None = None
+    target_counts: Integers | None = None
+    best_rival_counts: Integers | None = None
+    rival_counts: Integers | None = None
+
+
+def measure(task: Task) -> Measurement:
+    """Measure a task, on one thread.
+
+    >>> measure(Task("original", 20, 8, 1.0, "hebbian", (), instance=0, seed=1)).accuracy
+    1.0
+    """
+    # More threads would sum in another order and change the last bits.
+    with threadpool_limits(1):
+        return _threshold(task) if task.facts is None else _solve(task, task.facts)
+
+
+@cache
+def warm_up(problem: str, solver: str, bounded: bool) -> None:
+    """Measure a tiny task of this kind, once in a process.
+
+    What it loads and compiles is then not counted as the time of the first real one.
+    """
+    method = METHODS[solver]
+    facts = 6 if method.needs_facts else None
+    options = (("max_steps", 3),) if "max_steps" in method.options else ()
+    measure(Task(problem, 4, facts, 0.5 if bounded else 1.0, solver, options, 0, 0))
+
+
+def _threshold(task: Task) -> Measurement:
+    guess = max(1.0, predicted(task.problem, task.dim, task.rank))
+    found = threshold(task.draw, guess, rank=task.rank, threads=1)
+    return Measurement(
+        solver_seconds=found.seconds,
+        threshold=found.facts,
+        left_open=found.open,
+        decisions=found.decisions,
+    )
+
+
+def _solve(task: Task, facts: int) -> Measurement:
+    problem = task.draw(facts)
+    solve = METHODS[task.solver].solve
+    assert solve is not None  # or the task has no facts
+    began = time.perf_counter()
+    found = solve(problem, task.rank, task.solver_seed, **dict(task.options))
+    seconds = time.perf_counter() - began
+    weights = found.solution.weights
+    laws = score_laws(problem, weights)
+    values = np.linalg.svd(weights, compute_uv=False)
+    return Measurement(
+        solver_seconds=seconds,
+        outcome=found.outcome,
+        recalled=found.solution.recalled,
+        accuracy=found.solution.recalled / facts,
+        loss=found.solution.loss if found.trained else None,
+        steps=found.solution.steps,
+        margin_lower=found.margin_lower,
+        margin_upper=found.margin_upper,
+        norm=float(np.linalg.norm(weights)),
+        target_mean=laws.target.mean,
+        target_std=laws.target.std,
+        best_rival_mean=laws.best_rival.mean,
+        best_rival_std=laws.best_rival.std,
+        rival_mean=laws.rival.mean,
+        rival_std=laws.rival.std,
+        singular_values=values / np.sqrt(np.mean(values**2)),
+        target_counts=laws.target.counts,
+        best_rival_counts=laws.best_rival.counts,
+        rival_counts=laws.rival.counts,
+    )

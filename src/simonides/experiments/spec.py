@@ -1,0 +1,231 @@
+"""What a sweep is asked for: a frozen spec, read from TOML."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from simonides import arguments
+from simonides.experiments.methods import METHODS
+from simonides.experiments.task import PROBLEMS
+from simonides.failures import BadArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from simonides.experiments.methods import Option
+
+Item = TypeVar("Item")
+
+KEYS = (
+    "problem", "dims", "loads", "relative_loads", "facts", "rank_fractions", "solvers", "instances", "seed",
+)  # fmt: skip
+"""The keys of a spec."""
+
+AMOUNTS = ("loads", "relative_loads", "facts")
+"""The three ways to say how many facts; a spec uses one."""
+
+_MOST_DIM, _MOST_FACTS, _MOST_INSTANCES = 10**5, 10**8, 10**6
+_MOST_SEED = 2**63 - 1
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A solver and its options, in the order of their names."""
+
+    name: str
+    options: tuple[tuple[str, Option], ...] = ()
+
+
+@dataclass(frozen=True)
+class Spec:
+    """All combinations that a sweep measures.
+
+    How many facts is said once: as ``loads``, p log p / d^2; as ``relative_loads``, in units of the
+    predicted capacity at that dimension and rank; or as ``facts``.
+    """
+
+    problems: tuple[str, ...]
+    dims: tuple[int, ...]
+    solvers: tuple[Choice, ...]
+    instances: int
+    seed: int
+    loads: tuple[float, ...] = ()
+    relative_loads: tuple[float, ...] = ()
+    facts: tuple[int, ...] = ()
+    rank_fractions: tuple[float, ...] = (1.0,)
+
+    @classmethod
+    def of(cls, keys: Mapping[str, Any]) -> Spec:
+        """Return the spec that these keys describe, or refuse the first that is wrong, by its name."""
+        for key, value in keys.items():
+            if key not in KEYS:
+                raise BadArgumentError(
+                    f"{key} = {value!r} must be left out: the keys of a spec are {', '.join(KEYS)}"
+                )
+        for key in ("problem", "dims", "solvers", "instances", "seed"):
+            if key not in keys:
+                raise BadArgumentError(f"{key} must be given: {_ALLOWED[key]}")
+        problem = keys["problem"]
+        spec = cls(
+            problems=_several("problem", [problem] if isinstance(problem, str) else problem, _kind),
+            dims=_several("dims", keys["dims"], _dim),
+            solvers=_several("solvers", keys["solvers"], _choice),
+            instances=arguments.whole(
+                "instances", keys["instances"], most=_MOST_INSTANCES, remedy=_ALLOWED["instances"]
+            ),
+            seed=arguments.whole(
+                "seed", keys["seed"], least=0, most=_MOST_SEED, remedy=_ALLOWED["seed"]
+            ),
+            loads=_several("loads", keys.get("loads", ()), _load, empty=True),
+            relative_loads=_several(
+                "relative_loads", keys.get("relative_loads", ()), _load, empty=True
+            ),
+            facts=_several("facts", keys.get("facts", ()), _facts, empty=True),
+            rank_fractions=_several("rank_fractions", keys.get("rank_fractions", [1.0]), _fraction),
+        )
+        return _consistent(spec)
+
+    def mapping(self) -> dict[str, Any]:
+        """Return the keys that describe this spec.
+
+        >>> keys = {"problem": ["original"], "dims": [5], "facts": [9], "solvers": ["hebbian"],
+        ...         "instances": 1, "seed": 0}
+        >>> Spec.of(Spec.of(keys).mapping()) == Spec.of(keys)
+        True
+        """
+        keys: dict[str, Any] = {"problem": list(self.problems), "dims": list(self.dims)}
+        for key in AMOUNTS:
+            if getattr(self, key):
+                keys[key] = list(getattr(self, key))
+        return {
+            **keys,
+            "rank_fractions": list(self.rank_fractions),
+            "solvers": [{"name": one.name, **dict(one.options)} for one in self.solvers],
+            "instances": self.instances,
+            "seed": self.seed,
+        }
+
+
+def read_spec(path: str | Path) -> Spec:
+    """Return the spec in a TOML file."""
+    try:
+        keys = tomllib.loads(Path(path).read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise arguments.refuse("spec", str(path), "a TOML file", str(error)) from None
+    try:
+        return Spec.of(keys)
+    except BadArgumentError as error:
+        raise BadArgumentError(f"{path}: {error}") from None
+
+
+_ALLOWED = {
+    "problem": f"one or several of {', '.join(map(repr, PROBLEMS))}",
+    "dims": "a list of dimensions",
+    "solvers": f"a list of names, or of tables with a name and options; "
+    f"the names are {', '.join(METHODS)}",
+    "instances": "pass how many problems to draw",
+    "seed": "pass the integer to reproduce the sweep by",
+    "loads": "a list of numbers above 0",
+    "relative_loads": "a list of numbers above 0",
+    "facts": "a list of whole numbers",
+    "rank_fractions": "a list of numbers above 0 and at most 1, where 1 is no bound",
+}
+
+
+def _several(
+    key: str, value: object, check: Callable[[str, object], Item], *, empty: bool = False
+) -> tuple[Item, ...]:
+    if not isinstance(value, (list, tuple)) or not (value or empty):
+        raise arguments.refuse(key, value, "a list of at least one", f"pass {_ALLOWED[key]}")
+    kept = tuple(check(f"{key}[{place}]", item) for place, item in enumerate(value))
+    for place, item in enumerate(kept):
+        if item in kept[:place]:
+            raise arguments.refuse(f"{key}[{place}]", value[place], "new", "drop the repetition")
+    return kept
+
+
+def _kind(key: str, value: object) -> str:
+    if value not in PROBLEMS:
+        raise arguments.refuse(key, value, f"one of {', '.join(map(repr, PROBLEMS))}", "choose one")
+    return str(value)
+
+
+def _dim(key: str, value: object) -> int:
+    return arguments.whole(key, value, most=_MOST_DIM, remedy="pass the embedding dimension")
+
+
+def _facts(key: str, value: object) -> int:
+    return arguments.whole(key, value, most=_MOST_FACTS, remedy="pass a number of facts")
+
+
+def _load(key: str, value: object) -> float:
+    return arguments.real(
+        key, value, least=0, open_least=True, most=1e3, remedy="pass facts over what fits"
+    )
+
+
+def _fraction(key: str, value: object) -> float:
+    return arguments.real(
+        key,
+        value,
+        least=0,
+        open_least=True,
+        most=1,
+        remedy="pass rank over dimension; 1 is no bound",
+    )
+
+
+def _choice(key: str, value: object) -> Choice:
+    table = {"name": value} if isinstance(value, str) else value
+    if not isinstance(table, dict) or "name" not in table:
+        raise arguments.refuse(key, value, "a name or a table with one", _ALLOWED["solvers"])
+    name = table["name"]
+    if not isinstance(name, str) or name not in METHODS:
+        raise arguments.refuse(
+            f"{key}.name", name, f"one of {', '.join(map(repr, METHODS))}", "choose one"
+        )
+    checks = METHODS[name].options
+    options = {option: given for option, given in table.items() if option != "name"}
+    for option in options:
+        if option not in checks:
+            takes = ", ".join(checks) or "none"
+            raise BadArgumentError(
+                f"{key}.{option} = {options[option]!r} must be left out: the options of {name} are {takes}"
+            )
+    return Choice(
+        name,
+        tuple((one, checks[one](f"{key}.{one}", options[one])) for one in sorted(options)),
+    )
+
+
+def _consistent(spec: Spec) -> Spec:
+    """Return the spec if its keys go together."""
+    given = [key for key in AMOUNTS if getattr(spec, key)]
+    needed = any(METHODS[one.name].needs_facts for one in spec.solvers)
+    if len(given) > 1 or (needed and not given):
+        raise BadArgumentError(
+            f"{' and '.join(given) or 'the number of facts'} must be said once: "
+            f"pass one of {', '.join(AMOUNTS)}"
+        )
+    if given and not needed:
+        raise BadArgumentError(
+            f"{given[0]} = {list(getattr(spec, given[0]))} must be left out: "
+            "a threshold chooses its own numbers of facts"
+        )
+    bounded = [fraction for fraction in spec.rank_fractions if fraction < 1]
+    for place, one in enumerate(spec.solvers):
+        if bounded and not METHODS[one.name].bounds_rank:
+            able = ", ".join(name for name, method in METHODS.items() if method.bounds_rank)
+            raise BadArgumentError(
+                f"rank_fractions = {list(spec.rank_fractions)} must be [1.0] for "
+                f"solvers[{place}] = {one.name!r}: those with a rank bound are {able}"
+            )
+        if bounded and "margin_gap" in dict(one.options):
+            raise BadArgumentError(
+                f"solvers[{place}].margin_gap must be left out with rank_fractions below 1: "
+                "the largest margin is known at full rank only"
+            )
+    return spec

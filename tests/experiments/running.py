@@ -1,0 +1,111 @@
+"""Running sweeps as a user runs them, and comparing what they leave."""
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from simonides.experiments.record import TIMES
+from simonides.experiments.sweep import arrays, rows, status
+
+PROGRAM = str(Path(sys.executable).parent / "simonides")
+
+
+def write_spec(path, *, solver="hebbian", **keys):
+    """Write a spec of a few quick tasks, but for what is said otherwise."""
+    spec = {"problem": "original", "dims": [6], "facts": [5, 9], "instances": 3, "seed": 1, **keys}
+    spec["solvers"] = [solver]
+    path.write_text("".join(f"{key} = {toml(value)}\n" for key, value in spec.items()))
+    return path
+
+
+def toml(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {toml(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(toml, value)) + "]"
+    return json.dumps(value)
+
+
+# Far beyond capacity, so that it takes all its steps.
+LASTING = {"solver": {"name": "gradient", "max_steps": 1000}, "facts": [40, 41], "instances": 5}
+
+
+def command(spec, out, *flags):
+    return [PROGRAM, "sweep", "run", str(spec), "--out", str(out), *flags]
+
+
+def run_sweep(spec, out, *flags, **options):
+    return subprocess.run(
+        command(spec, out, *flags),
+        capture_output=True, text=True, timeout=120, check=False, **options,
+    )  # fmt: skip
+
+
+def start(spec, out, *flags):
+    """Start a sweep, in a process group of its own as a shell does."""
+    return subprocess.Popen(
+        command(spec, out, *flags),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+    )  # fmt: skip
+
+
+def wait_until(condition, seconds=60):
+    """Return what the condition returns once it is true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        found = condition()
+        if found:
+            return found
+        time.sleep(0.02)
+    raise TimeoutError("it did not come to pass")
+
+
+def wait_for(process, out, number):
+    """Wait until a running sweep has done some tasks."""
+    wait_until(lambda: done(out) >= number or process.poll() is not None)
+    assert done(out) >= number, process.communicate()
+
+
+def done(out):
+    """Return how many tasks are done, 0 before there is a run."""
+    return status(out).done if (Path(out) / "run.json").exists() else 0
+
+
+def children(pid):
+    """Return the processes that a process started and that still run."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except (FileNotFoundError, ProcessLookupError):
+            continue
+        if int(fields[1]) == pid and fields[0] != "Z":
+            found.append(int(entry.name))
+    return found
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return "Z" not in Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
+def same_results(one, other):
+    """Return whether two runs hold the same, bit for bit, in all columns but the times."""
+    tables = [(rows(out).drop_columns(list(TIMES)), arrays(out)) for out in (one, other)]
+    return all(left.equals(right) for left, right in zip(*tables, strict=True))
+
+
+def fingerprint(folder):
+    """Return the digest of every file under a folder."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(Path(folder).rglob("*"))
+        if path.is_file()
+    }

@@ -1,0 +1,141 @@
+"""A Dask cluster on loopback: a real scheduler and real workers, in processes of their own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from running import LASTING, run_sweep, same_results, start, wait_for, wait_until, write_spec
+
+from simonides.experiments.sweep import rows
+
+pytestmark = pytest.mark.slow
+
+DASK = [str(Path(sys.executable).parent / "dask")]
+ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+
+
+class Cluster:
+    """A scheduler and its workers, ended with the test."""
+
+    def __init__(self, folder, **environment):
+        self._folder = folder
+        self._environment = {**ONE_THREAD, **environment}
+        self._processes = []
+        self.file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "scheduler", "--port", "0", "--host", "127.0.0.1", "--no-dashboard",
+            "--scheduler-file", str(self.file),
+        )  # fmt: skip
+        self.address = wait_until(self._address)
+
+    def _address(self):
+        try:
+            return json.loads(self.file.read_text())["address"]
+        except (FileNotFoundError, ValueError):
+            return None
+
+    def worker(self, threads=1):
+        """Start a worker that nobody starts again when it dies."""
+        return self._start(
+            "worker", self.address, "--no-nanny", "--nthreads", str(threads), "--no-dashboard",
+            "--local-directory", str(self._folder),
+        )  # fmt: skip
+
+    def _start(self, *arguments):
+        with (self._folder / "log.txt").open("ab") as log:
+            process = subprocess.Popen(
+                [*DASK, *arguments], stdout=log, stderr=log, env=self._environment
+            )
+        self._processes.append(process)
+        return process
+
+    def end(self):
+        for process in reversed(self._processes):
+            process.kill()
+            process.wait()
+
+
+@pytest.fixture
+def cluster(tmp_path):
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    cluster = Cluster(folder)
+    yield cluster
+    cluster.end()
+
+
+@pytest.fixture
+def local(tmp_path):
+    """A spec, and what a local run makes of it."""
+    spec = write_spec(tmp_path / "spec.toml", **{**LASTING, "problem": ["original", "decoupled"]})
+    assert run_sweep(spec, tmp_path / "local", "--workers", "2").returncode == 0
+    return spec, tmp_path / "local"
+
+
+def test_a_cluster_that_loses_a_worker_finds_the_same_bit_for_bit(cluster, local, tmp_path):
+    spec, expected = local
+    out = tmp_path / "remote"
+    victim = cluster.worker()
+    cluster.worker(threads=2)
+    process = start(spec, out, "--dask", cluster.address, "--json")
+    wait_for(process, out, 3)
+    victim.kill()
+    output, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    found = json.loads(output)
+    assert (found["done"], found["failed"], found["total"]) == (20, 0, 20)
+    assert same_results(expected, out)
+
+
+def test_a_task_that_workers_die_of_is_a_record(local, tmp_path):
+    spec, expected = local
+    out = tmp_path / "remote"
+    cluster = Cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
+    try:
+        victim = cluster.worker()
+        process = start(spec, out, "--dask", cluster.address, "--json")
+        wait_for(process, out, 2)
+        cluster.worker()
+        victim.kill()
+        output, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+        found = json.loads(output)
+        assert 1 <= found["failed"] < 20
+        assert found["done"] == 20 - found["failed"]
+        assert found["reasons"] == [f"{found['failed']} x killed: the workers that took it died"]
+        again = run_sweep(spec, out, "--dask", cluster.address, "--retry-failed", "--json")
+        assert json.loads(again.stdout)["failed"] == 0, again.stderr
+    finally:
+        cluster.end()
+    assert same_results(expected, out)
+
+
+def test_a_lost_scheduler_loses_nothing_that_was_kept(cluster, local, tmp_path):
+    spec, expected = local
+    out = tmp_path / "remote"
+    cluster.worker()
+    process = start(spec, out, "--dask", cluster.address)
+    wait_for(process, out, 2)
+    cluster.scheduler.kill()
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 2, errors
+    assert "Traceback" not in errors
+    assert "scheduler" in errors
+    assert "was lost" in errors
+    assert 2 <= rows(out).num_rows < 20
+    assert run_sweep(spec, out).returncode == 0  # the rest here
+    assert same_results(expected, out)
+
+
+def test_an_address_without_a_scheduler_is_refused(tmp_path):
+    spec = write_spec(tmp_path / "spec.toml")
+    for address in ("nonsense", "ftp://127.0.0.1:8786", "tcp://127.0.0.1:9"):
+        assert not (tmp_path / "run").exists()
+        ended = run_sweep(spec, tmp_path / "run", "--dask", address)
+        assert ended.returncode == 2
+        assert f"dask = {address!r}" in ended.stderr.splitlines()[-1]
+        assert "dask scheduler" in ended.stderr
+        assert "Traceback" not in ended.stderr

@@ -1,0 +1,243 @@
+"""Faults, each done for real: what was finished is kept, and running again completes it."""
+
+import json
+import os
+import pty
+import random
+import resource
+import signal
+import subprocess
+import time
+
+import pytest
+from running import (
+    LASTING,
+    alive,
+    children,
+    command,
+    done,
+    fingerprint,
+    run_sweep,
+    same_results,
+    start,
+    wait_for,
+    wait_until,
+    write_spec,
+)
+
+from simonides.experiments.sweep import rows, status
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """A run that nothing happened to, to compare with."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    spec = write_spec(folder / "spec.toml", **LASTING)
+    ended = run_sweep(spec, folder / "run", "--workers", "1", "--json")
+    assert json.loads(ended.stdout)["done"] == 10
+    assert ended.stderr == ""
+    return folder
+
+
+def test_a_sweep_that_is_done_is_not_done_again(undisturbed):
+    before = fingerprint(undisturbed / "run")
+    ended = run_sweep(undisturbed / "spec.toml", undisturbed / "run", "--json")
+    assert json.loads(ended.stdout)["done"] == 10
+    after = fingerprint(undisturbed / "run")
+    assert {**after, "lock": ""} == {**before, "lock": ""}
+
+
+def test_results_do_not_depend_on_the_number_of_workers(undisturbed, tmp_path):
+    assert run_sweep(undisturbed / "spec.toml", tmp_path, "--workers", "3").returncode == 0
+    assert same_results(undisturbed / "run", tmp_path)
+
+
+def test_killed_at_any_moment_it_loses_only_what_was_under_way(undisturbed, tmp_path):
+    chance = random.Random(5)
+    seen = 0
+    for _ in range(3):
+        process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2")
+        wait_until(lambda: done(tmp_path) > seen or process.poll() is not None)  # noqa: B023
+        time.sleep(chance.uniform(0, 0.3))
+        process.kill()
+        process.communicate()
+        assert done(tmp_path) >= seen
+        seen = done(tmp_path)
+        if seen == 10:
+            break
+    assert run_sweep(undisturbed / "spec.toml", tmp_path).returncode == 0
+    assert same_results(undisturbed / "run", tmp_path)
+
+
+def test_workers_end_with_a_run_that_is_killed_in_the_middle_of_a_task(tmp_path):
+    endless = {"name": "gradient", "max_steps": 10**7}
+    spec = write_spec(tmp_path / "spec.toml", solver=endless, facts=[40], instances=2)
+    process = start(spec, tmp_path / "run", "--workers", "2")
+    wait_until(lambda: (tmp_path / "run" / "run.json").exists())
+    workers = wait_until(lambda: len(children(process.pid)) == 2 and children(process.pid))
+    time.sleep(3)
+    process.kill()
+    process.communicate()
+    wait_until(lambda: not any(map(alive, workers)), seconds=10)
+    assert status(tmp_path / "run").left == 2
+
+
+def test_an_interrupt_keeps_what_is_finished(undisturbed, tmp_path):
+    process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2")
+    wait_for(process, tmp_path, 2)
+    workers = children(process.pid)
+    assert len(workers) == 2
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.endswith("simonides: interrupted\n")
+    assert "Traceback" not in errors
+    assert not any(map(alive, workers))
+    kept = rows(tmp_path)
+    assert 2 <= kept.num_rows < 10
+    assert set(kept["status"].to_pylist()) == {"done"}
+    assert run_sweep(undisturbed / "spec.toml", tmp_path).returncode == 0
+    assert same_results(undisturbed / "run", tmp_path)
+
+
+def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed, tmp_path):
+    first = start(undisturbed / "spec.toml", tmp_path, "--workers", "1")
+    wait_for(first, tmp_path, 1)
+    second = run_sweep(undisturbed / "spec.toml", tmp_path)
+    assert second.returncode == 2
+    assert second.stderr.count("\n") == 1
+    assert f"process {first.pid} is running a sweep there" in second.stderr
+    assert status(tmp_path).total == 10  # readers are not kept out
+    first.kill()
+    first.communicate()
+    third = run_sweep(undisturbed / "spec.toml", tmp_path)
+    assert third.returncode == 0, third.stderr
+    assert same_results(undisturbed / "run", tmp_path)
+
+
+def test_a_killed_worker_costs_one_task_which_is_retried_on_request(undisturbed, tmp_path):
+    process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2", "--json")
+    wait_for(process, tmp_path, 1)
+    time.sleep(0.05)
+    os.kill(children(process.pid)[0], signal.SIGKILL)
+    output, errors = process.communicate(timeout=60)
+    assert process.returncode == 0, errors
+    found = json.loads(output)
+    assert (found["done"], found["failed"], found["total"]) == (9, 1, 10)
+    assert found["reasons"] == ["1 x killed: its process ended with signal SIGKILL"]
+    again = json.loads(run_sweep(undisturbed / "spec.toml", tmp_path, "--json").stdout)
+    assert again["failed"] == 1
+    ended = run_sweep(undisturbed / "spec.toml", tmp_path, "--retry-failed", "--json")
+    assert json.loads(ended.stdout)["failed"] == 0
+    assert same_results(undisturbed / "run", tmp_path)
+
+
+def test_a_task_that_needs_too_much_memory_is_a_record(tmp_path):
+    spec = write_spec(tmp_path / "spec.toml", dims=[6, 3000], facts=[9000], instances=1)
+    ended = run_sweep(spec, tmp_path / "run", "--memory-limit", "500", "--workers", "1", "--json")
+    found = json.loads(ended.stdout)
+    assert (found["done"], found["failed"]) == (1, 1)
+    table = {row["dim"]: row for row in rows(tmp_path / "run").to_pylist()}
+    assert table[6]["status"] == "done"
+    assert table[3000]["status"] == "out-of-memory"
+    assert "Unable to allocate" in table[3000]["reason"]
+    shown = run_sweep(spec, tmp_path / "run", "--memory-limit", "500")
+    assert "out-of-memory" in shown.stdout
+    assert "--retry-failed" in shown.stdout
+
+
+def test_a_task_that_fails_is_a_record_and_the_others_go_on(tmp_path):
+    solver = {"name": "gradient", "learning_rate": 1e300, "max_steps": 5}
+    spec = write_spec(tmp_path / "spec.toml", solver=solver, facts=[40], instances=2)
+    ended = run_sweep(spec, tmp_path / "run", "--json")
+    assert ended.returncode == 0
+    found = json.loads(ended.stdout)
+    assert (found["done"], found["failed"], found["left"]) == (0, 2, 0)
+    assert "ConvergenceError" in found["reasons"][0]
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 120 kilobytes, and how to make it larger."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(disk)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("mounting a small disk needs root; the file size limit below stands in for it")
+    yield disk, lambda: subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+def test_a_full_disk_loses_nothing_that_was_kept(undisturbed, small_disk):
+    disk, enlarge = small_disk
+    out = disk / "run"
+    ended = run_sweep(undisturbed / "spec.toml", out, "--workers", "1")
+    assert ended.returncode == 2
+    lines = ended.stderr.strip().splitlines()
+    assert "no space for" in lines[-1]
+    assert "run the same command again" in lines[-1]
+    assert "Traceback" not in ended.stderr
+    assert 0 < done(out) < 10
+    assert status(out).damaged == 0
+    assert not list(out.rglob("*.part"))
+    enlarge()
+    assert run_sweep(undisturbed / "spec.toml", out).returncode == 0
+    assert same_results(undisturbed / "run", out)
+
+
+def test_a_file_size_limit_loses_nothing_that_was_kept(undisturbed, tmp_path):
+    first = write_spec(tmp_path / "spec.toml", **{**LASTING, "instances": 1})
+    out = tmp_path / "run"
+    assert run_sweep(first, out).returncode == 0
+    before = fingerprint(out / "rows")
+    smallest = min(path.stat().st_size for path in out.rglob("*.parquet"))
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (smallest // 2, smallest // 2))
+
+    ended = run_sweep(undisturbed / "spec.toml", out, preexec_fn=limit)
+    assert ended.returncode == 2
+    assert "no space for" in ended.stderr.splitlines()[-1]
+    assert fingerprint(out / "rows") == before
+    assert run_sweep(undisturbed / "spec.toml", out).returncode == 0
+    assert same_results(undisturbed / "run", out)
+
+
+def test_an_unwritable_folder_is_refused_in_one_line(undisturbed, tmp_path):
+    if os.geteuid() == 0:
+        out = "/proc/sweep"  # where even root cannot write
+    else:
+        tmp_path.chmod(0o500)
+        out = tmp_path / "run"
+    ended = run_sweep(undisturbed / "spec.toml", out)
+    assert ended.returncode == 2
+    assert ended.stderr.count("\n") == 1
+    assert str(out) in ended.stderr
+
+
+def test_on_a_terminal_there_is_a_bar_and_elsewhere_lines(undisturbed, tmp_path):
+    elsewhere = run_sweep(undisturbed / "spec.toml", tmp_path / "one", "--workers", "2")
+    lines = elsewhere.stderr.splitlines()
+    assert lines[0] == "0 of 10 done, 0 failed"
+    assert lines[-1].startswith("10 of 10 done, 0 failed, ")
+    assert lines[-1].endswith(" 0:00:00 left")
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        command(undisturbed / "spec.toml", tmp_path / "two"),
+        stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                part = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            shown += part
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"\x1b[" in shown
+    assert b"10 of 10 done, 0 failed" in shown
+    assert b"left" in shown
