@@ -46,7 +46,7 @@ _TABLES = (
     "loops",
 )
 _ALWAYS = ("dim", "facts", "verdict", "accuracy")
-_SIDES = {0.9: "stored: 0.9 of the predicted facts", 1.05: "refused: 1.05 of them"}
+_SIDES = {0.9: "0.9 of the predicted facts", 1.05: "1.05 of them"}
 
 
 def read() -> dict[str, Any]:
