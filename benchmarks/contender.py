@@ -6,6 +6,7 @@ done before the clock starts; drawing the problem is not counted either.
 
 import json
 import resource
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -23,6 +24,8 @@ from simonides.solvers.solution import Progress, Solution
 
 _STEPS = 5000
 _PROBES, _PROBE_STEPS = 5, 20
+_SHORT, _REPEATS = 2.0, 5
+"""What takes fewer seconds than that is done so often, on the problem drawn anew; the median counts."""
 
 
 def ours(problem: Any, _asked: dict[str, Any]) -> dict[str, Any]:
@@ -133,6 +136,13 @@ def _torch_threads(problem: Any) -> int:
     return best
 
 
+def _timed(asked: dict[str, Any], problem: Any) -> dict[str, Any]:
+    began = time.perf_counter()
+    answer = CONTENDERS[asked["contender"]](problem, asked)
+    answer.setdefault("seconds", time.perf_counter() - began)
+    return answer
+
+
 def main() -> None:
     """Run the contender that standard input asks for."""
     asked = json.load(sys.stdin)
@@ -142,14 +152,18 @@ def main() -> None:
         decide(warm.prefix(facts), threads=1)
     cross_entropy(warm, threads=1)
     low_rank(warm, 5, max_steps=3, threads=1)
-    problem = kind.gaussian(asked["facts"], asked["dim"], seed=asked["seed"])
+
+    def draw() -> Any:
+        return kind.gaussian(asked["facts"], asked["dim"], seed=asked["seed"])
+
     if asked["contender"] == "adam (torch)":
-        asked["threads"] = _torch_threads(problem)
+        asked["threads"] = _torch_threads(draw())
     if asked["contender"].startswith("highs"):
         asked["method"] = asked["contender"]
-    began = time.perf_counter()
-    answer = CONTENDERS[asked["contender"]](problem, asked)
-    answer.setdefault("seconds", time.perf_counter() - began)
+    answers = [_timed(asked, draw())]
+    while answers[0]["seconds"] < _SHORT and len(answers) < _REPEATS:
+        answers.append(_timed(asked, draw()))
+    answer = {**answers[0], "seconds": statistics.median(one["seconds"] for one in answers)}
     answer["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     json.dump(answer, sys.stdout)
 
