@@ -40,9 +40,10 @@ _ALMOST_ONE = 1 - 2.0**-53
 class AttentionStatistics:
     """Averages over attention weights: numbers, or arrays of one shape.
 
-    ``participation`` is Y, ``overlap`` O, ``contrast`` Y - O without cancellation, ``excess`` Y - 1/T,
-    ``third``, ``fourth``, ``squared`` are Y3, Y4, Y22, and ``gradient``, ``gradient_overlap`` the factors
-    Γ and Γ12 of the backward pass.
+    ``participation`` is Y, ``overlap`` O, ``third``, ``fourth``, ``squared`` are Y3, Y4, Y22, and
+    ``gradient``, ``gradient_overlap`` the factors Γ and Γ12 of the backward pass. ``excess`` Y - 1/T and
+    ``contrast`` Y - O, free of cancellation, set norm and gap of what attention puts out; they alone
+    carry corrections in the dimension.
     """
 
     participation: float | Reals

@@ -9,9 +9,10 @@ r = 1 - (1 - τ)², and splined:
 - log (Y - O)/(v (1 - r) Γ) and log Γ12/Γ, which vanish at r = 1, so that Y - O keeps its digits
   where tokens have all but collapsed.
 
-Outside the tabulated variances the ends are continued as straight lines: Y - 1/T is proportional to v
-at its lower end, 1 - Y and H to v^(-1/2) at its upper end. A table takes seconds to compute and is kept in the
-user's cache folder, one small file per number of tokens, so that the next process finds it.
+Beyond the tabulated variances the ends are continued: at the lower one Y - 1/T and the pair's
+logarithms are proportional to v, at the upper one (beta above 6 for orthogonal tokens, where attention
+has long frozen) 1 - Y, H and Γ to v^(-1/2). A table takes seconds to compute and is kept in the user's
+cache folder, one small file per number of tokens, so that the next process finds it.
 """
 
 from __future__ import annotations
@@ -43,12 +44,11 @@ if TYPE_CHECKING:
 VERSION = 1
 """Part of the file's name: raise it when what is tabulated changes."""
 
-LEAST_VARIANCE = 1e-4
-_MOST_SQUARED_BETA = 40.0
-_VARIANCES = 49
-_ROW_PARTS = 4
-"""One-query averages are cheap: they are tabulated this many times as finely."""
+_ROW_LEAST, _ROW_POINTS = 1e-4, 193
+_PAIR_LEAST, _PAIR_POINTS = 1e-2, 35
 _STEPS = 16
+_MOST_SQUARED_BETA = 40.0
+"""Squared beta of orthogonal tokens up to which variances are tabulated."""
 
 
 @dataclass(frozen=True)
@@ -60,21 +60,17 @@ class AttentionTable:
     pair_values: Reals
 
     def __post_init__(self) -> None:
-        x = log_variances(self.tokens)
-        fine = log_variances(self.tokens, _ROW_PARTS)
         steps = np.linspace(0, 1, _STEPS + 1)
-        object.__setattr__(self, "_row", CubicSpline(fine, self.row_values))
-        splines = [RectBivariateSpline(x, steps, values) for values in self.pair_values]
+        rows, pairs = row_grid(self.tokens), pair_grid(self.tokens)
+        object.__setattr__(self, "_row", CubicSpline(rows, self.row_values))
+        splines = [RectBivariateSpline(pairs, steps, values) for values in self.pair_values]
         object.__setattr__(self, "_pair", splines)
 
     def __call__(self, variance: Reals, correlation: Reals) -> AttentionStatistics:
         """Return the statistics at each pair of variance and correlation."""
         variance, correlation = np.broadcast_arrays(variance, correlation)
-        low, high = np.exp(log_variances(self.tokens)[[0, -1]])
-        inside = np.clip(variance, low, high)
-        below = np.minimum(variance / low, 1.0)
-        above = np.sqrt(np.maximum(variance / high, 1.0))
         splines: Any = self
+        inside, below, above = _continued(variance, row_grid(self.tokens))
         x = np.log(inside)
         odds, spread, third, fourth, squared, gradient = np.moveaxis(splines._row(x), -1, 0)
         odds = np.exp(odds) * below
@@ -85,7 +81,9 @@ class AttentionTable:
         participation = excess + 1 / self.tokens
         gap = 1 - correlation
         step = 1 - np.sqrt(gap)
-        fall, rise = (spline.ev(x, step) for spline in splines._pair)
+        in_pairs, low_pairs, _ = _continued(variance, pair_grid(self.tokens))
+        x_pairs = np.log(in_pairs)
+        fall, rise = (low_pairs * spline.ev(x_pairs, step) for spline in splines._pair)
         lost = larger * below * inside * gap * np.exp(gradient + fall)
         gradient = np.exp(gradient) / above
         return AttentionStatistics(
@@ -102,19 +100,34 @@ class AttentionTable:
         )
 
 
-def log_variances(tokens: float, parts: int = 1) -> Reals:
-    """Return the tabulated logarithms of the variance, each step cut into parts."""
-    high = math.log(_MOST_SQUARED_BETA * math.log(tokens))
-    return np.linspace(math.log(LEAST_VARIANCE), high, (_VARIANCES - 1) * parts + 1)
+def _continued(variance: Reals, grid: Reals) -> tuple[Reals, Reals, Reals]:
+    """Return variances held inside a grid, and the factors by which both ends are continued."""
+    low, high = math.exp(grid[0]), math.exp(grid[-1])
+    above = np.sqrt(np.maximum(variance / high, 1.0))
+    return np.clip(variance, low, high), np.minimum(variance / low, 1.0), above
+
+
+def row_grid(tokens: float) -> Reals:
+    """Return the logarithms of the variance at which one query's averages are tabulated."""
+    return np.linspace(math.log(_ROW_LEAST), _highest(tokens), _ROW_POINTS)
+
+
+def pair_grid(tokens: float) -> Reals:
+    """Return the logarithms of the variance at which two queries' averages are tabulated."""
+    return np.linspace(math.log(_PAIR_LEAST), _highest(tokens), _PAIR_POINTS)
+
+
+def _highest(tokens: float) -> float:
+    return math.log(_MOST_SQUARED_BETA * math.log(tokens))
 
 
 def compute(tokens: float) -> AttentionTable:
     """Return the table for a number of tokens, from exact values."""
-    rows = np.array([_row(math.exp(x), tokens) for x in log_variances(tokens, _ROW_PARTS)])
+    rows = np.array([_row(math.exp(x), tokens) for x in row_grid(tokens)])
     pairs = np.array(
         [
             [_pair(math.exp(x), 1 - (1 - k / _STEPS) ** 2, tokens) for k in range(_STEPS + 1)]
-            for x in log_variances(tokens)
+            for x in pair_grid(tokens)
         ]
     )
     return AttentionTable(tokens, rows, np.moveaxis(pairs, -1, 0))

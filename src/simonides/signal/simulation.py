@@ -1,0 +1,216 @@
+"""Random transformers, run: what theory is compared with.
+
+Networks are drawn and run in NumPy, one block at a time; on the way back each block's weights are
+drawn again from their own seed, so that depth costs no memory for weights.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides import arguments
+from simonides.signal import network
+from simonides.signal.network import Normalised
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simonides.arrays import Reals
+    from simonides.signal.architecture import Architecture
+
+_LATE = 0.75
+"""Under a causal mask, positions from this fraction of the sequence on are measured."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was measured in one network, or, over several, a mean or its standard error.
+
+    Layout as in ``Propagation`` and ``Gradients``: ``cosine``, ``norm``, ``gradient`` and
+    ``coherence`` from the input to the output of the last block, the others for each block. Gradients
+    are zero if they were not asked for.
+    """
+
+    cosine: Reals
+    norm: Reals
+    entropy: Reals
+    participation: Reals
+    overlap: Reals
+    gradient: Reals
+    coherence: Reals
+    query: Reals
+    key: Reals
+    value: Reals
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """Means over networks, and their standard errors."""
+
+    architecture: Architecture
+    networks: int
+    mean: Measured
+    stderr: Measured
+
+
+def simulate(
+    architecture: Architecture, seeds: Iterable[int], *, backward: bool = True
+) -> Simulation:
+    """Run one random network for each seed and return means with standard errors.
+
+    The gradient sent back from the output is random, of unit variance. Under a causal mask late
+    positions are measured: early ones see few keys.
+    """
+    runs = [one_network(architecture, seed, backward=backward) for seed in seeds]
+    if len(runs) < 2:
+        raise arguments.refuse(
+            "seeds", len(runs), "at least two", "a standard error needs two networks"
+        )
+    mean, error = {}, {}
+    for field in fields(Measured):
+        values = np.array([getattr(run, field.name) for run in runs])
+        mean[field.name] = values.mean(axis=0)
+        error[field.name] = values.std(axis=0, ddof=1) / math.sqrt(len(runs))
+    return Simulation(architecture, len(runs), Measured(**mean), Measured(**error))
+
+
+def one_network(architecture: Architecture, seed: int, *, backward: bool = True) -> Measured:
+    """Draw one network and its input, run both, and return what was measured."""
+    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+    x = draw_tokens(architecture, np.random.default_rng(children[0]))
+    if architecture.norm == "post":
+        x = Normalised.of(x).tokens
+    streams, blocks, attention = [_token_statistics(architecture, x)], [], []
+    for child in children[2:]:
+        block = _Block(architecture, child)
+        x = block.forward(x)
+        streams.append(_token_statistics(architecture, x))
+        attention.append(_attention_statistics(architecture, block.attended.weights))
+        if backward:
+            blocks.append(block)
+    back, weights = _backward(architecture, blocks, children[1]) if backward else ([], [])
+    sizes = architecture.layers + 1
+    gradient = np.array(back[::-1]) if backward else np.zeros((sizes, 2))
+    squares = np.array(weights[::-1]) if backward else np.zeros((architecture.layers, 3))
+    cosine, norm = np.array(streams).T
+    entropy, participation, overlap = np.array(attention).T
+    return Measured(
+        cosine, norm, entropy, participation, overlap, *gradient.T, *squares.T
+    )
+
+
+def draw_tokens(
+    architecture: Architecture, rng: np.random.Generator, dtype: type = np.float32
+) -> Any:
+    """Return tokens of the architecture's norm and cosine: one common direction, and their own."""
+    common = rng.standard_normal(architecture.dim, dtype)
+    common *= math.sqrt(architecture.dim) / np.linalg.norm(common)
+    own = rng.standard_normal((architecture.tokens, architecture.dim), dtype)
+    cosine, scale = architecture.cosine, dtype(math.sqrt(architecture.input_variance))
+    return scale * (dtype(math.sqrt(cosine)) * common + dtype(math.sqrt(1 - cosine)) * own)
+
+
+class _Block:
+    """One block: run forward, then back."""
+
+    def __init__(self, architecture: Architecture, seed: np.random.SeedSequence) -> None:
+        self._architecture = architecture
+        self._seed = seed
+        self.attended: Any = None
+
+    def forward(self, x: Any) -> Any:
+        """Return the stream after the block."""
+        asked, weights = self._architecture, self._weights()
+        pre = asked.norm == "pre"
+        self._first = Normalised.of(x) if pre else None
+        self.attended = network.attend(asked, weights, self._first.tokens if self._first else x)
+        x = self._close("_second", x.dtype.type(asked.attention_skip) * x + self.attended.output)
+        if asked.activation is None:
+            return x
+        self._third = Normalised.of(x) if pre else None
+        entering = self._third.tokens if self._third else x
+        output, self._slopes = network.mlp(asked, weights, entering)
+        return self._close("_fourth", x.dtype.type(asked.mlp_skip) * x + output)
+
+    def backward(self, gradient: Any) -> tuple[Any, list[float]]:
+        """Return the gradient at the input, and squared norms of query, key and value gradients."""
+        asked, weights = self._architecture, self._weights()
+        if asked.activation is not None:
+            if asked.norm == "post":
+                gradient = self._fourth.back(gradient)
+            branch = network.mlp_back(weights, self._slopes, gradient)
+            branch = branch if self._third is None else self._third.back(branch)
+            gradient = gradient.dtype.type(asked.mlp_skip) * gradient + branch
+        if asked.norm == "post":
+            gradient = self._second.back(gradient)
+        found = network.attend_back(asked, weights, self.attended, gradient)
+        branch = found.tokens if self._first is None else self._first.back(found.tokens)
+        squares = [_square(part) for part in (found.query, found.key, found.value)]
+        return gradient.dtype.type(asked.attention_skip) * gradient + branch, squares
+
+    def _weights(self) -> network.Weights:
+        # The same seed sequence gives the same generator each time.
+        return network.draw_weights(self._architecture, np.random.default_rng(self._seed))
+
+    def _close(self, name: str, x: Any) -> Any:
+        if self._architecture.norm == "pre":
+            return x
+        setattr(self, name, Normalised.of(x))
+        return getattr(self, name).tokens
+
+
+def _backward(
+    architecture: Architecture, blocks: list[_Block], seed: np.random.SeedSequence
+) -> tuple[list[tuple[float, float]], list[list[float]]]:
+    rng = np.random.default_rng(seed)
+    gradient: Any = rng.standard_normal((architecture.tokens, architecture.dim), np.float32)
+    states, weights = [_gradient_statistics(gradient)], []
+    while blocks:
+        gradient, squares = blocks.pop().backward(gradient)
+        states.append(_gradient_statistics(gradient))
+        weights.append(squares)
+    return states, weights
+
+
+def _token_statistics(architecture: Architecture, x: Any) -> tuple[float, float]:
+    """Return the mean cosine of two tokens and the mean squared norm over the dimension."""
+    if architecture.causal:
+        x = x[int(_LATE * len(x)) :]
+    x = x.astype(np.float64)
+    squares = np.sum(x * x, axis=1)
+    total = np.sum(x / np.sqrt(squares)[:, None], axis=0)
+    count = len(x)
+    cosine = (float(total @ total) - count) / (count * (count - 1))
+    return cosine, float(squares.mean()) / x.shape[1]
+
+
+def _attention_statistics(architecture: Architecture, weights: Any) -> tuple[float, float, float]:
+    """Return mean entropy, Y and O over heads and queries."""
+    if architecture.causal:
+        weights = weights[:, int(_LATE * weights.shape[1]) :]
+    weights = weights.astype(np.float64)
+    participation = float(np.sum(weights**2, axis=2).mean())
+    count = weights.shape[1]
+    columns = weights.sum(axis=1)
+    every = float(np.sum(columns**2, axis=1).mean())
+    overlap = (every - count * participation) / (count * (count - 1))
+    logs = np.log(np.maximum(weights, 1e-300))
+    return -float(np.sum(weights * logs, axis=2).mean()), participation, overlap
+
+
+def _gradient_statistics(gradient: Any) -> tuple[float, float]:
+    """Return D and X: the mean square and the mean product of two tokens, over the dimension."""
+    gradient = gradient.astype(np.float64)
+    count, dim = gradient.shape
+    square = _square(gradient)
+    total = gradient.sum(axis=0)
+    pairs = count * (count - 1) * dim
+    return square / (count * dim), (float(total @ total) - square) / pairs
+
+
+def _square(values: Any) -> float:
+    return float(np.sum(np.square(values, dtype=np.float64)))
