@@ -5,7 +5,17 @@ from __future__ import annotations
 import typer
 
 from simonides import __version__
-from simonides.cli import capacity, decide, report, require, theory, threshold, train, verify
+from simonides.cli import (
+    capacity,
+    decide,
+    report,
+    require,
+    signal,
+    theory,
+    threshold,
+    train,
+    verify,
+)
 
 app = typer.Typer(
     name="simonides",
@@ -41,5 +51,6 @@ app.command("decide")(decide.decide)
 app.command("verify")(verify.verify)
 app.command("threshold")(threshold.threshold)
 app.command("train")(train.train)
+app.add_typer(signal.app)
 app.command("theory")(theory.theory)
 app.command("report")(report.report)

@@ -8,7 +8,7 @@ so that attention freezes near beta = √2 for orthogonal tokens whatever their 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Literal
 
 from simonides import arguments
@@ -77,9 +77,7 @@ class Architecture:
 
     def __post_init__(self) -> None:
         for name, (least, most, remedy) in _SIZES.items():
-            size = arguments.whole(
-                name, getattr(self, name), least=least, most=most, remedy=remedy
-            )
+            size = arguments.whole(name, getattr(self, name), least=least, most=most, remedy=remedy)
             object.__setattr__(self, name, size)
         if self.dim % self.heads:
             raise arguments.refuse(
@@ -120,14 +118,10 @@ class Architecture:
         for name, allowed in (("norm", NORMS), ("activation", (*ACTIVATIONS, None))):
             if getattr(self, name) not in allowed:
                 choices = ", ".join(map(repr, allowed))
-                raise arguments.refuse(
-                    name, getattr(self, name), f"one of {choices}", "choose one"
-                )
+                raise arguments.refuse(name, getattr(self, name), f"one of {choices}", "choose one")
         for name in ("centred", "causal"):
             if not isinstance(getattr(self, name), bool):
-                raise arguments.refuse(
-                    name, getattr(self, name), "True or False", "it is a switch"
-                )
+                raise arguments.refuse(name, getattr(self, name), "True or False", "it is a switch")
 
     @property
     def head_dim(self) -> int:
@@ -148,6 +142,3 @@ class Architecture:
     def score_gain(self) -> float:
         """Gain σ_Q² = σ_K² of the query and key weights."""
         return self.beta * math.sqrt(math.log(self.tokens))
-
-
-FIELDS = tuple(field.name for field in fields(Architecture))

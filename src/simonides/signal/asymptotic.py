@@ -20,12 +20,11 @@ import numpy as np
 from simonides.signal.attention import AttentionStatistics, checked_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from simonides.arrays import Reals
+    from simonides.signal.forward import Statistics
 
 
-def asymptotic_statistics(tokens: float) -> Callable[[Reals, Reals], AttentionStatistics]:
+def asymptotic_statistics(tokens: float) -> Statistics:
     """Return the limit's statistics as a function of variance and correlation.
 
     Two queries overlap only where they are one: O is Y at correlation 1, and 0 at any other.
@@ -41,6 +40,7 @@ def asymptotic_statistics(tokens: float) -> Callable[[Reals, Reals], AttentionSt
         nothing = np.zeros_like(frozen)
         # Y4 from the moments of a Poisson-Dirichlet law: (1-m)(2-m)(3-m)/6.
         return AttentionStatistics(
+            even=0.0,
             participation=frozen,
             excess=frozen,
             overlap=np.where(correlation == 1, frozen, nothing),

@@ -41,11 +41,13 @@ class AttentionStatistics:
     """Averages over attention weights: numbers, or arrays of one shape.
 
     ``participation`` is Y, ``overlap`` O, ``third``, ``fourth``, ``squared`` are Y3, Y4, Y22, and
-    ``gradient``, ``gradient_overlap`` the factors Γ and Γ12 of the backward pass. ``excess`` Y - 1/T and
-    ``contrast`` Y - O, free of cancellation, set norm and gap of what attention puts out; they alone
-    carry corrections in the dimension.
+    ``gradient``, ``gradient_overlap`` the factors Γ and Γ12 of the backward pass. ``even`` is 1/T, the
+    least Y (0 in the limit of many tokens). ``excess`` Y - 1/T and ``contrast`` Y - O, free of
+    cancellation, set norm and gap of what attention puts out; they alone carry corrections in the
+    dimension.
     """
 
+    even: float | Reals
     participation: float | Reals
     excess: float | Reals
     overlap: float | Reals
@@ -83,9 +85,7 @@ class PairMoments:
     gradient_overlap: float
 
 
-def attention_statistics(
-    variance: float, correlation: float, tokens: float
-) -> AttentionStatistics:
+def attention_statistics(variance: float, correlation: float, tokens: float) -> AttentionStatistics:
     """Return the averages for scores of that variance, and that correlation between two queries.
 
     Relative error below 1e-6 for 2 tokens or more; ``tokens`` need not be whole.
@@ -105,6 +105,7 @@ def attention_statistics(
     row = row_moments(variance, tokens)
     pair = pair_moments(variance, correlation, tokens)
     return AttentionStatistics(
+        even=1 / tokens,
         participation=row.participation,
         excess=row.participation - 1 / tokens,
         overlap=pair.overlap,
@@ -139,7 +140,9 @@ def row_moments(variance: float, tokens: float) -> RowMoments:
     all_keys = np.exp(tokens * kept)
     # Shifted to where φ^T falls, both terms of log Z's integrand end well inside the grid.
     centre = float(y[np.searchsorted(-all_keys, -0.5)])
-    log_partition = STEP * float(np.sum(np.exp(-np.exp(np.minimum(y - centre, 700.0))) - all_keys)) - centre
+    log_partition = (
+        STEP * float(np.sum(np.exp(-np.exp(np.minimum(y - centre, 700.0))) - all_keys)) - centre
+    )
     return RowMoments(
         participation=participation,
         third=STEP * tokens / 2 * float(third @ others),
@@ -186,9 +189,7 @@ def _independent(row: RowMoments, tokens: float) -> PairMoments:
     """Return the averages for two queries that see independent scores: those of one, multiplied."""
     same_key = row.participation**2 / tokens
     two_keys = (1 - row.participation) ** 2 / (tokens * (tokens - 1))
-    return PairMoments(
-        1 / tokens, (1 - 2 * row.participation) / tokens + same_key + two_keys
-    )
+    return PairMoments(1 / tokens, (1 - 2 * row.participation) / tokens + same_key + two_keys)
 
 
 def _common_and_own(
@@ -207,7 +208,7 @@ def _common_and_own(
     fine = STEP / int(parts)
     margin = math.ceil(far * common / fine)
     x = y[0] + fine * np.arange(-margin, (y.size - 1) * int(parts) + margin + 1)
-    u = fine / common * np.arange(-margin, margin + 1)
+    u = fine / common * np.arange(-margin, margin + 1.0)
     weights = fine / common * np.exp(-u * u / 2) / math.sqrt(2 * math.pi)
     windows = [
         np.lib.stride_tricks.sliding_window_view(values, u.size)[:: int(parts)]

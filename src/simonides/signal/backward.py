@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from simonides.signal.forward import Gains, Layer, Sublayer
 
 
+_NOTHING = 1e-300
+
+
 @dataclass(frozen=True)
 class Gradients:
     """Squared gradient norms, for a random unit gradient at the output of the last block.
@@ -89,8 +92,8 @@ def _through_norm(architecture: Architecture, after: Sublayer, back: _Gradient) 
     """Return the gradient before a LayerNorm that ends a sublayer."""
     if architecture.norm == "pre":
         return back
-    total = np.maximum(after.stream, 1e-300)
-    return back.scaled((1 + after.norm_spread / total**2) / total)
+    total = np.maximum(after.stream, _NOTHING)
+    return back.scaled((1 + after.norm_spread / total / total) / total)
 
 
 def _join(
@@ -98,14 +101,14 @@ def _join(
 ) -> _Gradient:
     """Return what skip and branch send back together, the branch through its own LayerNorm if any."""
     if architecture.norm == "pre":
-        branch = branch.scaled(1 / after.before)
+        branch = branch.scaled(1 / np.maximum(after.before, _NOTHING))
     return back.scaled(skip**2) + branch
 
 
 def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: _Gradient) -> _Gradient:
     assert architecture.activation is not None  # or there is no MLP
     field = gains.mlp_in_variance + gains.mlp_bias_variance
-    gap = gains.mlp_in_variance * relative / np.maximum(field, 1e-300)
+    gap = gains.mlp_in_variance * relative / np.maximum(field, _NOTHING)
     moments = pair_moments(architecture.activation, field, gap)
     gain = gains.mlp_in_variance * gains.mlp_out_variance
     return _Gradient(
@@ -121,7 +124,7 @@ def _attention(
     gap = layer.at_attention.relative
     through_scores = layer.beta**2 * np.log(architecture.tokens) * gains.attention_variance
     # Weights less 1/T leave the value path only what differs from the mean over keys.
-    mean = 1 / architecture.tokens if architecture.centred else 0.0
+    mean = found.even if architecture.centred else 0.0
     rest = 0.0 if architecture.centred else 1.0
     own_share, pair_share = found.participation - mean, found.overlap - mean
     value = _Gradient(
@@ -157,7 +160,7 @@ def _weights(
     )
     own_norm, pair_norm = gap * found.excess, gap * (found.excess - found.contrast)
     if not architecture.centred:
-        common = 1 - gap * (1 - 1 / tokens)
+        common = 1 - gap * (1 - found.even)
         own_norm, pair_norm = common + own_norm, common + pair_norm
     output = 1.0 if architecture.output_variance is None else architecture.output_variance
     value = output * architecture.dim**2 * (tokens * own_norm * own + pairs * pair_norm * shared)
@@ -166,4 +169,5 @@ def _weights(
 
 def _coherent(architecture: Architecture, layer: Layer) -> Reals:
     """Return what keys that lean towards their query add at finite dimension, (1 - Y)² / d."""
-    return np.square(1 - np.asarray(layer.attention.participation)) / architecture.dim
+    spread: Reals = np.square(1 - np.asarray(layer.attention.participation))
+    return spread / architecture.dim

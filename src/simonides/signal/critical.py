@@ -98,7 +98,7 @@ def std_of_beta(beta: float, dim: int, tokens: float) -> float:
     """
     beta = _gain("beta", beta)
     dim = arguments.whole("dim", dim, remedy="pass the embedding dimension")
-    return math.sqrt(beta / dim) * math.log(checked_tokens(tokens)) ** 0.25
+    return math.sqrt(beta / dim * math.sqrt(math.log(checked_tokens(tokens))))
 
 
 def beta_of_std(std: float, dim: int, tokens: float, *, key_std: float | None = None) -> float:

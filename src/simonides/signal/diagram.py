@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.architecture import FIELDS, Architecture
 from simonides.signal.backward import gradients
 from simonides.signal.forward import Gains, run
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
-from simonides.signal.propagate import Method, statistics_of
+from simonides.signal.propagation import Method, statistics_of
 from simonides.signal.trust import PoorTheoryWarning, caveats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simonides.arrays import Integers, Reals
+    from simonides.signal.architecture import Architecture
 
 CONTINUOUS = (
     "beta",
@@ -168,18 +168,19 @@ def _points(
     gains = Gains.of(architecture, varied)
     statistics = statistics_of(architecture, method, finite_width=finite_width)
     layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
-    last = layers[-1]
-    final_gap = last.gap / last.stream
+    final_gap = layers[-1].relative
     frozen = np.array([layer.beta**2 * layer.at_attention.relative > 2 for layer in layers])
     first = np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0)
-    entropy = np.min([layer.attention.entropy for layer in layers], axis=0)
+    entropy = np.min(np.array([layer.attention.entropy for layer in layers]), axis=0)
     entropy = entropy / math.log(architecture.tokens)
     gain = gradients(architecture, gains, layers).tokens[0]
     return {
         "outcome": classes(final_gap, first > 0, entropy, gain, thresholds),
         "cosine": 1 - final_gap,
         "least_entropy": entropy,
-        "participation": np.max([layer.attention.participation for layer in layers], axis=0),
+        "participation": np.max(
+            np.array([layer.attention.participation for layer in layers]), axis=0
+        ),
         "gradient": gain,
         "frozen_layer": first,
     }
@@ -209,5 +210,5 @@ def _axis(axis: Axis | tuple[str, Sequence[float]]) -> Axis:
 
 def _with(architecture: Architecture, name: str, value: float) -> Architecture:
     names = ("attention_skip", "mlp_skip") if name == "skip" else (name,)
-    assert all(one in FIELDS for one in names)
-    return replace(architecture, **{one: value for one in names})
+    changes: dict[str, Any] = dict.fromkeys(names, value)
+    return replace(architecture, **changes)

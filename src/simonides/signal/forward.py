@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from simonides.signal.attention import AttentionStatistics
 
 
+_NOTHING = 1e-300
+
+
 class Statistics(Protocol):
     """Anything that gives attention statistics at arrays of variances and correlations."""
 
@@ -104,6 +107,11 @@ class Layer:
     stream: Reals
     gap: Reals
 
+    @property
+    def relative(self) -> Reals:
+        """Return 1 - cosine after the block."""
+        return _relative(self.stream, self.gap)
+
 
 def run(
     architecture: Architecture, gains: Gains, statistics: Statistics, *, even_norms: bool = False
@@ -117,7 +125,7 @@ def run(
     gap = stream * (1 - gains.cosine)
     layers = []
     for beta in gains.beta:
-        relative = gap / stream
+        relative = _relative(stream, gap)
         variance = beta**2 * log_tokens * relative
         attention = statistics(variance, 1 - relative)
         first = _attention(architecture, gains, attention, stream, gap)
@@ -139,14 +147,16 @@ def _attention(
     stream: Reals,
     gap: Reals,
 ) -> Sublayer:
-    relative = gap / stream
+    relative = _relative(stream, gap)
     gain = gains.attention_variance
     if architecture.centred:
         out = gain * relative * attention.excess
     else:
         # A bias of the values survives an average over keys, but not one whose weights sum to zero.
-        even = 1 / architecture.tokens
-        out = gain * (1 - relative * (1 - even - attention.excess)) + gains.value_bias_variance
+        out = (
+            gain * (1 - relative * (1 - attention.even - attention.excess))
+            + gains.value_bias_variance
+        )
     out_gap = gain * relative * attention.contrast
     uneven = np.maximum(attention.squared - np.square(attention.participation), 0.0)
     spread = (gain * relative) ** 2 * uneven / architecture.heads
@@ -156,11 +166,13 @@ def _attention(
 
 def _mlp(architecture: Architecture, gains: Gains, stream: Reals, gap: Reals) -> Sublayer:
     assert architecture.activation is not None  # or there is no MLP
-    relative = gap / stream
+    relative = _relative(stream, gap)
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     field_gap = gains.mlp_in_variance * relative
     moments = pair_moments(
-        architecture.activation, field, np.where(field > 0, field_gap / np.maximum(field, 1e-300), 0)
+        architecture.activation,
+        field,
+        field_gap / np.maximum(field, _NOTHING),
     )
     out = gains.mlp_out_variance * moments.square + gains.mlp_bias_variance
     out_gap = gains.mlp_out_variance * moments.contrast
@@ -173,9 +185,13 @@ def _close(architecture: Architecture, after: Sublayer) -> tuple[Reals, Reals]:
     """Return norm and gap of the stream after a sublayer, normalised if it ends in a LayerNorm."""
     if architecture.norm == "pre":
         return after.stream, after.gap
-    # A stream that vanished has no direction; its tokens count as collapsed.
-    total = np.maximum(after.stream, 1e-300)
-    gap = after.gap / total
-    lifted = np.expm1(2 * np.log1p(0.375 * after.norm_spread / total**2))
+    gap = _relative(after.stream, after.gap)
+    uneven = after.norm_spread / np.maximum(np.square(after.stream), _NOTHING)
+    lifted = np.expm1(2 * np.log1p(0.375 * uneven))
     # The expansion in the spread may overshoot, a cosine may not.
     return np.ones_like(gap), np.maximum(gap - (1 - gap) * lifted, 0.0)
+
+
+def _relative(stream: Reals, gap: Reals) -> Reals:
+    """Return 1 - cosine; a stream that vanished has no direction, and its tokens count as one."""
+    return gap / np.maximum(stream, _NOTHING)

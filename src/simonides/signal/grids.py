@@ -43,7 +43,7 @@ def levels(deviation: float, tokens: float) -> Reals:
     quantile = -float(special.ndtri(-math.expm1(-15 * math.log(10) / tokens)))
     high = min(-deviation * quantile, 8 * deviation) + 4
     count = math.ceil((high - low) / STEP)
-    return low + STEP * np.arange(count + 1)
+    return low + STEP * np.arange(count + 1.0)
 
 
 def smoothed(x: Reals, deviation: float, powers: tuple[int, ...], reach: float) -> list[Reals]:
@@ -64,7 +64,7 @@ def normal_rule(deviation: float, reach: float = _REACH) -> tuple[Reals, Reals]:
     """Return the trapezoidal rule for a normal variable that a kernel sees times a deviation."""
     step = min(0.4, 0.4 / deviation) if deviation > 0 else 0.4
     count = math.ceil(max(reach, _REACH) / step)
-    z = step * np.arange(-count, count + 1)
+    z = step * np.arange(-count, count + 1.0)
     return z, step * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
 

@@ -141,9 +141,7 @@ def attend_back(
     centred = weight - np.sum(weight * seen.weights, axis=2, keepdims=True)
     score = seen.weights * centred / gradient.dtype.type(math.sqrt(architecture.head_dim))
     query, key = score @ seen.key, np.swapaxes(score, 1, 2) @ seen.query
-    parts = {
-        name: _join(part) for name, part in (("query", query), ("key", key), ("value", value))
-    }
+    parts = {name: _join(part) for name, part in (("query", query), ("key", key), ("value", value))}
     tokens = sum(part @ getattr(weights, name) for name, part in parts.items())
     of_weights = {name: part.T @ seen.tokens for name, part in parts.items()}
     return AttentionGradient(tokens, **of_weights)

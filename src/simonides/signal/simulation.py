@@ -98,9 +98,7 @@ def one_network(architecture: Architecture, seed: int, *, backward: bool = True)
     squares = np.array(weights[::-1]) if backward else np.zeros((architecture.layers, 3))
     cosine, norm = np.array(streams).T
     entropy, participation, overlap = np.array(attention).T
-    return Measured(
-        cosine, norm, entropy, participation, overlap, *gradient.T, *squares.T
-    )
+    return Measured(cosine, norm, entropy, participation, overlap, *gradient.T, *squares.T)
 
 
 def draw_tokens(
@@ -121,34 +119,36 @@ class _Block:
         self._architecture = architecture
         self._seed = seed
         self.attended: Any = None
+        self._first: Normalised | None = None
+        self._second: Normalised | None = None
+        self._third: Normalised | None = None
+        self._fourth: Normalised | None = None
+        self._slopes: Any = None
 
     def forward(self, x: Any) -> Any:
         """Return the stream after the block."""
         asked, weights = self._architecture, self._weights()
-        pre = asked.norm == "pre"
-        self._first = Normalised.of(x) if pre else None
-        self.attended = network.attend(asked, weights, self._first.tokens if self._first else x)
-        x = self._close("_second", x.dtype.type(asked.attention_skip) * x + self.attended.output)
+        entering, self._first = self._normalised(x, "pre")
+        self.attended = network.attend(asked, weights, entering)
+        total = x.dtype.type(asked.attention_skip) * x + self.attended.output
+        x, self._second = self._normalised(total, "post")
         if asked.activation is None:
             return x
-        self._third = Normalised.of(x) if pre else None
-        entering = self._third.tokens if self._third else x
+        entering, self._third = self._normalised(x, "pre")
         output, self._slopes = network.mlp(asked, weights, entering)
-        return self._close("_fourth", x.dtype.type(asked.mlp_skip) * x + output)
+        x, self._fourth = self._normalised(x.dtype.type(asked.mlp_skip) * x + output, "post")
+        return x
 
     def backward(self, gradient: Any) -> tuple[Any, list[float]]:
         """Return the gradient at the input, and squared norms of query, key and value gradients."""
         asked, weights = self._architecture, self._weights()
         if asked.activation is not None:
-            if asked.norm == "post":
-                gradient = self._fourth.back(gradient)
-            branch = network.mlp_back(weights, self._slopes, gradient)
-            branch = branch if self._third is None else self._third.back(branch)
+            gradient = _back(self._fourth, gradient)
+            branch = _back(self._third, network.mlp_back(weights, self._slopes, gradient))
             gradient = gradient.dtype.type(asked.mlp_skip) * gradient + branch
-        if asked.norm == "post":
-            gradient = self._second.back(gradient)
+        gradient = _back(self._second, gradient)
         found = network.attend_back(asked, weights, self.attended, gradient)
-        branch = found.tokens if self._first is None else self._first.back(found.tokens)
+        branch = _back(self._first, found.tokens)
         squares = [_square(part) for part in (found.query, found.key, found.value)]
         return gradient.dtype.type(asked.attention_skip) * gradient + branch, squares
 
@@ -156,11 +156,16 @@ class _Block:
         # The same seed sequence gives the same generator each time.
         return network.draw_weights(self._architecture, np.random.default_rng(self._seed))
 
-    def _close(self, name: str, x: Any) -> Any:
-        if self._architecture.norm == "pre":
-            return x
-        setattr(self, name, Normalised.of(x))
-        return getattr(self, name).tokens
+    def _normalised(self, x: Any, place: str) -> tuple[Any, Normalised | None]:
+        """Return tokens, normalised if this is where the architecture does it."""
+        if self._architecture.norm != place:
+            return x, None
+        norm = Normalised.of(x)
+        return norm.tokens, norm
+
+
+def _back(norm: Normalised | None, gradient: Any) -> Any:
+    return gradient if norm is None else norm.back(gradient)
 
 
 def _backward(

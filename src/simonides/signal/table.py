@@ -87,6 +87,7 @@ class AttentionTable:
         lost = larger * below * inside * gap * np.exp(gradient + fall)
         gradient = np.exp(gradient) / above
         return AttentionStatistics(
+            even=1 / self.tokens,
             participation=participation,
             excess=excess,
             overlap=participation - lost,
@@ -169,7 +170,8 @@ def attention_table(tokens: float) -> AttentionTable:
 def _read(path: Path, tokens: float) -> AttentionTable | None:
     """Return a kept table; None if it is not there or was cut short by an accident."""
     try:
-        with np.load(path, allow_pickle=False) as kept:
+        # Opened here, so that it is closed again also where it is no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             return AttentionTable(tokens, kept["row_values"], kept["pair_values"])
     except (FileNotFoundError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
         return None

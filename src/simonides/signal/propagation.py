@@ -79,12 +79,12 @@ def propagate(
     layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
     back = gradients(architecture, gains, layers)
     entering = _values(layer.at_attention.relative for layer in layers)
-    leaving = _values(layer.gap / layer.stream for layer in layers)
+    leaving = _values(layer.relative for layer in layers)
     beta = _values(layer.beta for layer in layers)
     entropy = _values(layer.attention.entropy for layer in layers)
     with np.errstate(divide="ignore"):
         critical = np.sqrt(2 / entering)
-    frozen = np.any(beta > critical)
+    frozen = np.asarray(np.any(beta > critical))
     notes = caveats(
         architecture,
         frozen=frozen,
@@ -96,7 +96,7 @@ def propagate(
     found = classes(
         final_gap=leaving[-1],
         frozen=frozen,
-        least_entropy=np.min(entropy) / math.log(architecture.tokens),
+        least_entropy=np.asarray(np.min(entropy) / math.log(architecture.tokens)),
         gain=back.tokens[0],
         thresholds=thresholds or Thresholds(),
     )

@@ -10,12 +10,12 @@ import numpy as np
 from simonides import arguments
 from simonides.signal.critical import critical_beta, std_of_beta
 from simonides.signal.forward import Gains, run
-from simonides.signal.propagate import Propagation, propagate, statistics_of
+from simonides.signal.propagation import Propagation, propagate, statistics_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from simonides.arrays import Reals
+    from simonides.arrays import Reals, Truths
     from simonides.signal.architecture import Architecture
 
 SAFETY = 0.5
@@ -58,9 +58,9 @@ def recommend(
     """Return scales for an architecture; its own beta and skips are replaced.
 
     ``safety`` is the fraction of the critical beta used, ``target`` the largest cosine allowed after
-    the last layer. Post-norm strengthens the skip: with LayerNorm after every sum only the ratio of skip and
-    branch matters. Pre-norm keeps a skip of 1, whose stream would otherwise grow without bound, and
-    scales down what the branches write (``value_variance``, ``mlp_out_variance``).
+    the last layer. Post-norm strengthens the skip: with a LayerNorm after every sum only the ratio of
+    skip and branch matters. Pre-norm keeps a skip of 1, whose stream would otherwise grow without
+    bound, and scales down what the branches write (``value_variance``, ``mlp_out_variance``).
     """
     safety = arguments.real(
         "safety", safety, least=0, most=1, open_least=True, remedy="pass a fraction, 0.5 by default"
@@ -97,7 +97,7 @@ def recommend(
 def _weakest_skip(architecture: Architecture, target: float) -> float:
     """Return the weakest common skip that keeps the cosine below a target."""
 
-    def fits(skips: Reals) -> Reals:
+    def fits(skips: Reals) -> Truths:
         gap = _final_gap(architecture, {"attention_skip": skips, "mlp_skip": skips})
         return gap >= 1 - target
 
@@ -107,7 +107,7 @@ def _weakest_skip(architecture: Architecture, target: float) -> float:
 def _strongest_branch(architecture: Architecture, target: float) -> float:
     """Return the largest factor up to 1 on what branches write that keeps the cosine below a target."""
 
-    def fits(weakness: Reals) -> Reals:
+    def fits(weakness: Reals) -> Truths:
         varied = {
             "value_variance": architecture.value_variance / weakness,
             "mlp_out_variance": architecture.mlp_out_variance / weakness,
@@ -119,10 +119,10 @@ def _strongest_branch(architecture: Architecture, target: float) -> float:
 
 def _final_gap(architecture: Architecture, varied: dict[str, Reals]) -> Reals:
     layers = run(architecture, Gains.of(architecture, varied), statistics_of(architecture, "table"))
-    return layers[-1].gap / layers[-1].stream
+    return layers[-1].relative
 
 
-def _edge(fits: Callable[[Reals], Reals], low: float, high: float, name: str) -> float:
+def _edge(fits: Callable[[Reals], Truths], low: float, high: float, name: str) -> float:
     """Return the least value that fits, everything above it fitting too."""
     if bool(fits(np.array([low]))[0]):
         return low
@@ -133,6 +133,6 @@ def _edge(fits: Callable[[Reals], Reals], low: float, high: float, name: str) ->
             raise arguments.refuse(
                 "target", name, "within reach", "allow a larger cosine, or use fewer layers"
             )
-        position = int(np.max(np.flatnonzero(~good.astype(bool)))) + 1
+        position = int(np.max(np.flatnonzero(~good))) + 1
         low, high = float(values[position - 1]), float(values[position])
     return high
