@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.curves.table import Table, stacked
-from simonides.signal.architecture import Architecture
+from simonides.signal.architecture import Architecture, Norm
 from simonides.signal.asymptotic import asymptotic_statistics
 from simonides.signal.attention import row_moments
 from simonides.signal.diagram import trainability_diagram
@@ -53,7 +53,12 @@ PLACEMENT = Architecture(
 )
 """The setting in which the paper compares placements of the LayerNorm, and centred attention."""
 
-PLACEMENTS = (("post", False), ("pre", False), ("post", True), ("pre", True))
+PLACEMENTS: tuple[tuple[Norm, bool], ...] = (
+    ("post", False),
+    ("pre", False),
+    ("post", True),
+    ("pre", True),
+)
 BETAS = (0.5, 3.0)
 
 
@@ -128,7 +133,7 @@ def placement(_dim: int) -> Table:
 def gradients(_dim: int) -> Table:
     """Return the query weights' gradient of one layer against beta, and simulated networks."""
     rows = []
-    for dim, tokens in ((64, 256), (128, 512)):
+    for dim, tokens in ((128, 256), (256, 512)):
         for beta in np.linspace(0.1, 3, 15):
             asked = one_layer(dim, tokens, float(beta))
             scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens

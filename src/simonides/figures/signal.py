@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +23,7 @@ CLASSES = (
 """Classes in the order of their codes, and a colour for each."""
 
 _PLACEMENTS = ("post-norm", "pre-norm", "post-norm, centred", "pre-norm, centred")
-_LIMIT = {"color": GREY, "linestyle": (0, (1, 2)), "linewidth": 1.3}
+_LIMIT: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2)), "linewidth": 1.3}
 
 
 def attention(table: Table) -> Figure:

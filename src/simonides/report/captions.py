@@ -58,9 +58,9 @@ CAPTIONS = {
         "number of tokens in use, which is why all predictions here are made at finite size."
     ),
     "depth": (
-        "Cosine of two tokens through post-norm blocks, below and above the critical beta: lines are theory, "
-        "dots random networks. Weak scores let attention average, and tokens collapse onto one direction "
-        "within tens of layers; strong ones delay it, at the price of frozen attention."
+        "Cosine of two tokens through post-norm blocks, below and above the critical beta: lines are "
+        "theory, dots random networks. Weak scores let attention average, and tokens collapse onto one "
+        "direction within tens of layers; strong ones delay it, at the price of frozen attention."
     ),
     "placement": (
         "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
@@ -69,8 +69,8 @@ CAPTIONS = {
     ),
     "gradients": (
         "Squared gradient of the query weights of one layer on independent tokens. Far below the critical "
-        "beta it would vanish for infinitely many tokens and dimensions; at finite size it stays above zero, "
-        "because preferred keys lean towards their query."
+        "beta it would vanish for infinitely many tokens and dimensions; at finite size it stays above "
+        "zero, because preferred keys lean towards their query."
     ),
     "trainability": (
         "What becomes of 24 post-norm blocks for each strength of scores and skip, with lines of equal "

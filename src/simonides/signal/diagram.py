@@ -17,7 +17,7 @@ from simonides.signal.propagation import Method, statistics_of
 from simonides.signal.trust import PoorTheoryWarning, caveats
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from simonides.arrays import Integers, Reals
     from simonides.signal.architecture import Architecture
@@ -59,7 +59,7 @@ class Axis:
     @classmethod
     def of(cls, name: str, values: Iterable[float]) -> Axis:
         """Return an axis from any sequence of values."""
-        return cls(name, tuple(values))
+        return cls(name, tuple(float(value) for value in values))
 
 
 @dataclass(frozen=True)
@@ -90,8 +90,8 @@ class Diagram:
 
 def trainability_diagram(
     architecture: Architecture,
-    x_axis: Axis | tuple[str, Sequence[float]],
-    y_axis: Axis | tuple[str, Sequence[float]],
+    x_axis: Axis | tuple[str, Iterable[float]],
+    y_axis: Axis | tuple[str, Iterable[float]],
     *,
     method: Method = "table",
     finite_width: bool = False,
@@ -204,7 +204,7 @@ def _blocks(
                 yield _with(changed, y_name, y_values[row]), np.s_[row, column]
 
 
-def _axis(axis: Axis | tuple[str, Sequence[float]]) -> Axis:
+def _axis(axis: Axis | tuple[str, Iterable[float]]) -> Axis:
     return axis if isinstance(axis, Axis) else Axis.of(*axis)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from simonides.signal.architecture import Architecture
 
 MANY_TOKENS = 8
-"""Tokens over the dimension from which gradients are known to come out low."""
+"""Tokens over the dimension from which gradients are known to be overestimated."""
 
 FEW_DIMENSIONS = 64
 
@@ -30,14 +30,15 @@ def caveats(
     """
     notes = []
     weak = np.square(attention_skip) < architecture.attention_variance
-    if not architecture.centred and np.any(frozen & weak):
+    deep = architecture.layers > 1
+    if deep and not architecture.centred and np.any(frozen & weak):
         notes.append(
             "Frozen attention with a weak skip: tokens that copy the same key are not described by one "
-            "norm and one cosine, and the predicted cosine rises too early, by up to 0.2."
+            "norm and one cosine, and the predicted cosine rises too early, by up to 0.3."
         )
     if architecture.tokens >= MANY_TOKENS * architecture.dim:
         notes.append(
-            "Many more tokens than dimensions: gradients come out low, by 20% for T = 8 d and more beyond."
+            "Many more tokens than dimensions: predicted gradients are too large, by 20% at T = 8 d."
         )
     if architecture.causal:
         notes.append(
