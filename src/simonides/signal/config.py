@@ -58,7 +58,7 @@ def of_config(described: Mapping[str, Any], **changes: Any) -> Architecture:
     kind = str(described.get("model_type", ""))
     found = {name: _first(described, keys) for name, keys in _NAMES.items() if name not in changes}
     found = {name: value for name, value in found.items() if value is not None}
-    found.update({name: value for name, value in changes.items() if value is not None})
+    found.update(changes)
     for name in ("dim", "layers", "tokens"):
         if name not in found:
             raise arguments.refuse(

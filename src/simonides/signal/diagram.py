@@ -194,7 +194,8 @@ def _blocks(
         yield architecture, np.s_[:, :]
     elif len(whole) == 1:
         for position, value in enumerate(whole[0].values):
-            part = np.s_[:, position : position + 1] if whole[0] is x_axis else np.s_[position, :]
+            here = slice(position, position + 1)
+            part = (slice(None), here) if whole[0] is x_axis else (here, slice(None))
             yield _with(architecture, whole[0].name, value), part
     else:
         for row in range(shape[0]):

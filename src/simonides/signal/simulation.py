@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from simonides import arguments
 from simonides.signal import network
 from simonides.signal.network import Normalised
+from simonides.signal.observables import (
+    gradient_statistics,
+    square,
+    token_statistics,
+    weight_statistics,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,14 +64,24 @@ class Simulation:
 
 
 def simulate(
-    architecture: Architecture, seeds: Iterable[int], *, backward: bool = True
+    architecture: Architecture,
+    seeds: Iterable[int],
+    *,
+    backward: bool = True,
+    backend: Literal["numpy", "torch"] = "numpy",
 ) -> Simulation:
     """Run one random network for each seed and return means with standard errors.
 
     The gradient sent back from the output is random, of unit variance. Under a causal mask late
-    positions are measured: early ones see few keys.
+    positions are measured: early ones see few keys. ``backend="torch"`` runs the same networks in
+    PyTorch (needs the extra), with its own derivatives.
     """
-    runs = [one_network(architecture, seed, backward=backward) for seed in seeds]
+    if backend not in ("numpy", "torch"):
+        raise arguments.refuse("backend", backend, "'numpy' or 'torch'", "choose one")
+    one = one_network
+    if backend == "torch":
+        from simonides.signal.torch_network import one_network as one
+    runs = [one(architecture, seed, backward=backward) for seed in seeds]
     if len(runs) < 2:
         raise arguments.refuse(
             "seeds", len(runs), "at least two", "a standard error needs two networks"
@@ -84,18 +100,27 @@ def one_network(architecture: Architecture, seed: int, *, backward: bool = True)
     x = draw_tokens(architecture, np.random.default_rng(children[0]))
     if architecture.norm == "post":
         x = Normalised.of(x).tokens
-    streams, blocks, attention = [_token_statistics(architecture, x)], [], []
+    streams, blocks, attention = [token_statistics(late(architecture, x))], [], []
     for child in children[2:]:
         block = _Block(architecture, child)
         x = block.forward(x)
-        streams.append(_token_statistics(architecture, x))
-        attention.append(_attention_statistics(architecture, block.attended.weights))
+        streams.append(token_statistics(late(architecture, x)))
+        attention.append(weight_statistics(late_rows(architecture, block.attended.weights)))
         if backward:
             blocks.append(block)
     back, weights = _backward(architecture, blocks, children[1]) if backward else ([], [])
-    sizes = architecture.layers + 1
-    gradient = np.array(back[::-1]) if backward else np.zeros((sizes, 2))
-    squares = np.array(weights[::-1]) if backward else np.zeros((architecture.layers, 3))
+    return gathered(streams, attention, back[::-1], weights[::-1])
+
+
+def gathered(
+    streams: list[tuple[float, float]],
+    attention: list[tuple[float, float, float]],
+    back: list[tuple[float, float]],
+    weights: list[list[float]],
+) -> Measured:
+    """Return what was measured layer by layer as arrays; nothing sent back counts as zero."""
+    gradient = np.array(back) if back else np.zeros((len(streams), 2))
+    squares = np.array(weights) if weights else np.zeros((len(attention), 3))
     cosine, norm = np.array(streams).T
     entropy, participation, overlap = np.array(attention).T
     return Measured(cosine, norm, entropy, participation, overlap, *gradient.T, *squares.T)
@@ -110,6 +135,12 @@ def draw_tokens(
     own = rng.standard_normal((architecture.tokens, architecture.dim), dtype)
     cosine, scale = architecture.cosine, dtype(math.sqrt(architecture.input_variance))
     return scale * (dtype(math.sqrt(cosine)) * common + dtype(math.sqrt(1 - cosine)) * own)
+
+
+def draw_gradient(architecture: Architecture, seed: np.random.SeedSequence) -> Any:
+    """Return the random gradient that is sent back from the output."""
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((architecture.tokens, architecture.dim), np.float32)
 
 
 class _Block:
@@ -149,7 +180,7 @@ class _Block:
         gradient = _back(self._second, gradient)
         found = network.attend_back(asked, weights, self.attended, gradient)
         branch = _back(self._first, found.tokens)
-        squares = [_square(part) for part in (found.query, found.key, found.value)]
+        squares = [square(part) for part in (found.query, found.key, found.value)]
         return gradient.dtype.type(asked.attention_skip) * gradient + branch, squares
 
     def _weights(self) -> network.Weights:
@@ -171,51 +202,20 @@ def _back(norm: Normalised | None, gradient: Any) -> Any:
 def _backward(
     architecture: Architecture, blocks: list[_Block], seed: np.random.SeedSequence
 ) -> tuple[list[tuple[float, float]], list[list[float]]]:
-    rng = np.random.default_rng(seed)
-    gradient: Any = rng.standard_normal((architecture.tokens, architecture.dim), np.float32)
-    states, weights = [_gradient_statistics(gradient)], []
+    gradient = draw_gradient(architecture, seed)
+    states, weights = [gradient_statistics(gradient)], []
     while blocks:
         gradient, squares = blocks.pop().backward(gradient)
-        states.append(_gradient_statistics(gradient))
+        states.append(gradient_statistics(gradient))
         weights.append(squares)
     return states, weights
 
 
-def _token_statistics(architecture: Architecture, x: Any) -> tuple[float, float]:
-    """Return the mean cosine of two tokens and the mean squared norm over the dimension."""
-    if architecture.causal:
-        x = x[int(_LATE * len(x)) :]
-    x = x.astype(np.float64)
-    squares = np.sum(x * x, axis=1)
-    total = np.sum(x / np.sqrt(squares)[:, None], axis=0)
-    count = len(x)
-    cosine = (float(total @ total) - count) / (count * (count - 1))
-    return cosine, float(squares.mean()) / x.shape[1]
+def late(architecture: Architecture, x: Any) -> Any:
+    """Return the positions that are measured: all, or late ones under a causal mask."""
+    return x[int(_LATE * len(x)) :] if architecture.causal else x
 
 
-def _attention_statistics(architecture: Architecture, weights: Any) -> tuple[float, float, float]:
-    """Return mean entropy, Y and O over heads and queries."""
-    if architecture.causal:
-        weights = weights[:, int(_LATE * weights.shape[1]) :]
-    weights = weights.astype(np.float64)
-    participation = float(np.sum(weights**2, axis=2).mean())
-    count = weights.shape[1]
-    columns = weights.sum(axis=1)
-    every = float(np.sum(columns**2, axis=1).mean())
-    overlap = (every - count * participation) / (count * (count - 1))
-    logs = np.log(np.maximum(weights, 1e-300))
-    return -float(np.sum(weights * logs, axis=2).mean()), participation, overlap
-
-
-def _gradient_statistics(gradient: Any) -> tuple[float, float]:
-    """Return D and X: the mean square and the mean product of two tokens, over the dimension."""
-    gradient = gradient.astype(np.float64)
-    count, dim = gradient.shape
-    square = _square(gradient)
-    total = gradient.sum(axis=0)
-    pairs = count * (count - 1) * dim
-    return square / (count * dim), (float(total @ total) - square) / pairs
-
-
-def _square(values: Any) -> float:
-    return float(np.sum(np.square(values, dtype=np.float64)))
+def late_rows(architecture: Architecture, weights: Any) -> Any:
+    """Return the attention of the positions that are measured, for every head."""
+    return weights[:, int(_LATE * weights.shape[1]) :] if architecture.causal else weights

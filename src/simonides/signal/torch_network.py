@@ -11,11 +11,29 @@ from torch import nn
 from torch.nn import functional
 
 from simonides.signal.network import draw_weights
+from simonides.signal.observables import (
+    gradient_statistics,
+    square,
+    token_statistics,
+    weight_statistics,
+)
+from simonides.signal.simulation import (
+    Measured,
+    draw_gradient,
+    draw_tokens,
+    gathered,
+    late,
+    late_rows,
+)
 
 if TYPE_CHECKING:
     from simonides.signal.architecture import Architecture
 
-_ACTIVATIONS = {"relu": functional.relu, "gelu": functional.gelu, "tanh": torch.tanh}
+_ACTIVATIONS: dict[str, Any] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "tanh": torch.tanh,
+}
 
 
 class Attention(nn.Module):
@@ -101,6 +119,37 @@ def draw_transformer(architecture: Architecture, seed: int) -> Transformer:
     """Return a random transformer: the one that ``simulate`` runs for this seed."""
     children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
     return Transformer(architecture, children[2:])
+
+
+def one_network(architecture: Architecture, seed: int, *, backward: bool = True) -> Measured:
+    """Run the network and input that NumPy draws for this seed, and return what was measured."""
+    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+    model = Transformer(architecture, children[2:])
+    x = torch.from_numpy(draw_tokens(architecture, np.random.default_rng(children[0])))[None]
+    x = normalised(x) if architecture.norm == "post" else x
+    states: list[Any] = [x.requires_grad_()]
+    attention: list[Any] = []
+    blocks: list[Any] = list(model.blocks)
+    for block in blocks:
+        handle = block.attention.register_forward_hook(
+            lambda _module, _inputs, found: attention.append(found[1][0].detach().numpy())
+        )
+        states.append(block(states[-1]))
+        handle.remove()
+    streams = [token_statistics(late(architecture, state[0].detach().numpy())) for state in states]
+    rows = [weight_statistics(late_rows(architecture, weights)) for weights in attention]
+    if not backward:
+        return gathered(streams, rows, [], [])
+    for state in states:
+        state.retain_grad()
+    sent = torch.from_numpy(draw_gradient(architecture, children[1]))[None]
+    torch.autograd.backward(states[-1], sent)
+    back = [gradient_statistics(state.grad[0].numpy()) for state in states]
+    weights = [
+        [square(part.weight.grad.numpy()) for part in (a.query, a.key, a.value)]
+        for a in (block.attention for block in blocks)
+    ]
+    return gathered(streams, rows, back, weights)
 
 
 def normalised(x: torch.Tensor) -> torch.Tensor:

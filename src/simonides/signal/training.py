@@ -97,7 +97,8 @@ class MaskedModel(nn.Module):
 
     def forward(self, codes: torch.Tensor) -> torch.Tensor:
         """Return scores of every character at every position."""
-        return self.read_out(normalised(self.body(self.embed(codes))))
+        scores: torch.Tensor = self.read_out(normalised(self.body(self.embed(codes))))
+        return scores
 
 
 def train(
@@ -173,6 +174,6 @@ def _cosine(model: MaskedModel, shown: torch.Tensor) -> float:
     """Return the mean cosine of two embedded tokens of a sequence."""
     with torch.no_grad():
         tokens = functional.normalize(normalised(model.embed(shown)), dim=-1)
-        total = tokens.sum(dim=1).square().sum(dim=-1).mean().item()
+        total = float(tokens.sum(dim=1).square().sum(dim=-1).mean())
     count = shown.shape[1]
     return (total - count) / (count * (count - 1))
