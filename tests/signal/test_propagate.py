@@ -82,6 +82,7 @@ def test_score_variance_and_critical_beta_follow_the_cosine():
     assert found.entropy_fraction[0] == pytest.approx(first.entropy / math.log(64))
 
 
+@pytest.mark.slow  # computes a table the first time
 def test_the_table_agrees_with_exact_values():
     exact, table = propagate(SMALL), propagate(SMALL, method="table")
     np.testing.assert_allclose(table.cosine, exact.cosine, atol=1e-4)

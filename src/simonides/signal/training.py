@@ -176,4 +176,4 @@ def _cosine(model: MaskedModel, shown: torch.Tensor) -> float:
         tokens = functional.normalize(normalised(model.embed(shown)), dim=-1)
         total = float(tokens.sum(dim=1).square().sum(dim=-1).mean())
     count = shown.shape[1]
-    return (total - count) / (count * (count - 1))
+    return float((total - count) / (count * (count - 1)))
