@@ -174,6 +174,12 @@ def test_classes(change, expected):
     assert propagate(replace(SMALL, layers=change.pop("layers", 6), **change)).outcome == expected
 
 
+def test_a_stream_that_leaves_all_bounds_explodes():
+    found = propagate(replace(SMALL, norm="pre", layers=60, attention_skip=1e3, mlp_skip=1e3))
+    assert found.outcome == "exploding gradients"
+    assert np.all(np.isfinite(found.cosine))
+
+
 def test_thresholds_move_the_classes():
     asked = replace(SMALL, layers=3, attention_skip=2.0, mlp_skip=2.0)
     assert propagate(asked).outcome == "trainable"

@@ -68,16 +68,17 @@ def gradients(architecture: Architecture, gains: Gains, layers: list[Layer]) -> 
     shape = layers[-1].stream.shape
     back = _Gradient(np.ones(shape), np.zeros(shape))
     states, weights = [back], []
-    for layer in reversed(layers):
-        if layer.at_mlp is not None:
-            back = _through_norm(architecture, layer.at_mlp, back)
-            branch = _mlp(architecture, gains, layer.at_mlp.relative, back)
-            back = _join(architecture, gains.mlp_skip, layer.at_mlp, back, branch)
-        back = _through_norm(architecture, layer.at_attention, back)
-        weights.append(_weights(architecture, gains, layer, back))
-        branch = _attention(architecture, gains, layer, back)
-        back = _join(architecture, gains.attention_skip, layer.at_attention, back, branch)
-        states.append(back)
+    with np.errstate(over="ignore", invalid="ignore"):  # what explodes may leave all bounds
+        for layer in reversed(layers):
+            if layer.at_mlp is not None:
+                back = _through_norm(architecture, layer.at_mlp, back)
+                branch = _mlp(architecture, gains, layer.at_mlp.relative, back)
+                back = _join(architecture, gains.mlp_skip, layer.at_mlp, back, branch)
+            back = _through_norm(architecture, layer.at_attention, back)
+            weights.append(_weights(architecture, gains, layer, back))
+            branch = _attention(architecture, gains, layer, back)
+            back = _join(architecture, gains.attention_skip, layer.at_attention, back, branch)
+            states.append(back)
     query, value = (np.array([pair[k] for pair in reversed(weights)]) for k in (0, 1))
     return Gradients(
         tokens=np.array([state.own for state in reversed(states)]),

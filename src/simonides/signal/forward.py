@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 
 _NOTHING = 1e-300
+_MOST_NORM = 1e250
 
 
 class Statistics(Protocol):
@@ -184,7 +185,9 @@ def _mlp(architecture: Architecture, gains: Gains, stream: Reals, gap: Reals) ->
 def _close(architecture: Architecture, after: Sublayer) -> tuple[Reals, Reals]:
     """Return norm and gap of the stream after a sublayer, normalised if it ends in a LayerNorm."""
     if architecture.norm == "pre":
-        return after.stream, after.gap
+        # A skip above one lets the stream grow without bound; its scale no longer matters there.
+        kept = np.minimum(1.0, _MOST_NORM / np.maximum(after.stream, _NOTHING))
+        return after.stream * kept, after.gap * kept
     gap = _relative(after.stream, after.gap)
     uneven = after.norm_spread / np.maximum(np.square(after.stream), _NOTHING)
     lifted = np.expm1(2 * np.log1p(0.375 * uneven))

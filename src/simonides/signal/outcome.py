@@ -66,7 +66,8 @@ def classes(
     in several ways, and the first hides the others.
     """
     with np.errstate(divide="ignore"):
-        decades = np.log10(gain)
+        # A gradient beyond the largest number has exploded, whatever became of it since.
+        decades = np.log10(np.where(np.isfinite(gain), gain, np.inf))
     checks = [
         (Outcome.RANK_COLLAPSE, final_gap < thresholds.cosine_gap),
         (Outcome.ENTROPY_COLLAPSE, frozen | (least_entropy < thresholds.entropy_fraction)),
