@@ -135,9 +135,44 @@ def test_gradient_of_even_attention_by_hand():
     total = 4.0 + 0.5 * (0.2 + 0.8 / 64)
     expected = (4.0 + 0.5 / 64) / total
     assert found.gradients.tokens[0] == pytest.approx(expected, rel=1e-9)
+    assert found.gradients.coherence[0] == pytest.approx(0.5 / 64 / total, rel=1e-9)
     assert found.gradients.query[0] == 0
     value = asked.dim**2 * 64 * (0.2 + 0.8 / 64) / total
     assert found.gradients.value[0] == pytest.approx(value, rel=1e-9)
+
+
+def test_three_paths_back_through_frozen_attention():
+    # b² = 8, so m = 1/2, Y = 1/2 and the factor is m(1 - m)/3 = 1/12; gap 1/2.
+    asked = Architecture(
+        tokens=10**9, dim=10**9, layers=1, activation=None, cosine=0.5, beta=4.0,
+        norm="pre", attention_skip=0.0,
+    )  # fmt: skip
+    with pytest.warns(PoorTheoryWarning):
+        found = propagate(asked, method="asymptotic").gradients.tokens[0]
+    scores = 16 * math.log(1e9)
+    assert found == pytest.approx(0.5 + scores * (0.25 + 0.5) / 12, rel=1e-6)
+
+
+def test_tokens_that_lean_towards_their_query():
+    # Off the diagonal, E (sum A E)² / v² is what keys of equal norm add at finite dimension.
+    from simonides.signal.propagation import statistics_of
+    from simonides.signal.width import corrected
+
+    variance, tokens, samples = 3.0, 16, 200_000
+    scores = math.sqrt(variance) * np.random.default_rng(2).standard_normal((samples, tokens))
+    weights = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+    pulled = weights * scores
+    values = (pulled.sum(axis=1) ** 2 - (pulled**2).sum(axis=1)) / variance
+    asked = Architecture(tokens=tokens, dim=10**6, layers=1)
+    plain = statistics_of(asked, "exact")
+    at = np.array(variance), np.array(0.3)
+    added = asked.dim * (corrected(plain, asked)(*at).excess - plain(*at).excess)
+    # The head's own correction, of order 1/d_h = 1/d, is in both; it is taken out by its rule.
+    from simonides.signal.width import _averaged
+
+    added -= asked.dim * (_averaged(plain, *at, asked.dim).excess - plain(*at).excess)
+    error = values.std() / math.sqrt(samples)
+    assert abs(float(added) - values.mean()) < 4 * error + 1e-3
 
 
 def test_query_gradients_above_and_below_freezing():

@@ -186,7 +186,7 @@ def _close(architecture: Architecture, after: Sublayer) -> tuple[Reals, Reals]:
     """Return norm and gap of the stream after a sublayer, normalised if it ends in a LayerNorm."""
     if architecture.norm == "pre":
         # A skip above one lets the stream grow without bound; its scale no longer matters there.
-        kept = np.minimum(1.0, _MOST_NORM / np.maximum(after.stream, _NOTHING))
+        kept = np.minimum(after.stream, _MOST_NORM) / np.maximum(after.stream, _NOTHING)
         return after.stream * kept, after.gap * kept
     gap = _relative(after.stream, after.gap)
     uneven = after.norm_spread / np.maximum(np.square(after.stream), _NOTHING)
