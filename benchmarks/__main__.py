@@ -16,6 +16,7 @@ from benchmarks import (
     outputs,
     price,
     published,
+    signal,
     speed,
     thresholds,
 )
@@ -35,6 +36,10 @@ BENCHMARKS = {
     "programming": speed.programming,
     "training": speed.training,
     "large": speed.large,
+    "depth": signal.depth,
+    "propagation": signal.propagation,
+    "outcomes": signal.outcomes,
+    "signal_training": signal.training,
 }
 
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.signal import depth_picture_table, training_picture
+from simonides.figures.catalogue import draw
 from simonides.figures.style import SERIES, canvas, house_style, save
 
 FOLDER = Path("docs/measured")
@@ -31,9 +33,24 @@ _HEADINGS = {
     "gigaflops": "Gflop/s",
     "of_peak": "of the peak",
     "theory": "theory",
+    "network": "network",
+    "beta": "beta",
+    "skip": "skip",
+    "outcome": "predicted class",
+    "cosine": "predicted cosine",
+    "loss_nats": "loss",
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
+    "points": "points",
+    "classes_agree": "classes agree",
+    "cosine_error": "cosine, rms error",
+    "cosine_error_limit": "many tokens, rms error",
+    "cosine_stderr": "largest standard error",
+    "entropy_error": "entropy / log T, rms error",
+    "gradient_ratio": "gradient, predicted over simulated",
+    "halfway": "steps to half the guessing loss",
+    "first_gradient": "first gradient norm",
 }
 _TABLES = (
     "thresholds",
@@ -44,8 +61,11 @@ _TABLES = (
     "searching",
     "large",
     "loops",
+    "propagation",
+    "outcomes",
+    "signal_training",
 )
-_ALWAYS = ("dim", "facts", "verdict", "accuracy")
+_ALWAYS = ("dim", "facts", "verdict", "accuracy", "points", "classes_agree")
 _SIDES = {0.9: "0.9 of the predicted facts", 1.05: "1.05 of them"}
 
 
@@ -63,6 +83,10 @@ def write(results: dict[str, Any]) -> None:
             (FOLDER / f"{name}.md").write_text(_table(results[name]))
     if "growth" in results:
         save(_growth(results["growth"]), FOLDER / "growth.svg")
+    if "depth" in results:
+        save(draw(depth_picture_table(results["depth"])), FOLDER / "depth.svg")
+    if "signal_training" in results:
+        save(training_picture(results["signal_training"]), FOLDER / "signal_training.svg")
 
 
 def _table(rows: list[dict[str, Any]]) -> str:
@@ -77,7 +101,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
-    if key in ("accuracy", "of_peak", "over_theory"):
+    if key in ("accuracy", "of_peak", "over_theory", "classes_agree"):
         return f"{100 * value:.3g}%"
     if key == "loss":
         return f"{value:.8g}"

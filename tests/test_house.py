@@ -17,6 +17,7 @@ TESTS = Path(__file__).parent
 ROOMS = [
     "foundations",
     "theory",
+    "signal",
     "problems",
     "certificate",
     "solvers",
@@ -63,6 +64,17 @@ def test_the_import_check_sees_an_offence(tmp_path):
     path = tmp_path / "theory" / "bad.py"
     path.write_text("from simonides.cli import output\n")
     assert wrong_way(path, tmp_path) == ["simonides.cli.output"]
+
+
+def test_signal_stands_apart_from_storage():
+    outside = {"problems", "certificate", "solvers"}
+    for path in SOURCE.rglob("*.py"):
+        inner = path.relative_to(SOURCE).parts[0]
+        rooms = {ROOMS[room(name)] for name in imports(path)}
+        if inner == "signal":
+            assert rooms <= {"foundations", "theory", "signal"}, path
+        elif Path(inner).stem in outside:
+            assert "signal" not in rooms, path
 
 
 def test_theory_does_not_draw_print_or_read():

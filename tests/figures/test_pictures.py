@@ -3,12 +3,19 @@
 import numpy as np
 import pytest
 
-from simonides.curves import mechanism, storage
+from simonides.curves import mechanism, signal, storage
 from simonides.curves.catalogue import CURVES
 from simonides.curves.table import Table
 from simonides.figures.catalogue import draw
 from simonides.figures.style import save
+from simonides.signal.architecture import Architecture
+from simonides.signal.diagram import trainability_diagram
+from simonides.signal.propagation import propagate
 from simonides.theory.setting import Setting
+
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+
+SMALL = Architecture(tokens=16, dim=64, layers=3, attention_skip=2.0, mlp_skip=2.0)
 
 QUICK = {
     "load": lambda: storage.load(100),
@@ -17,6 +24,12 @@ QUICK = {
     "spectrum": lambda: mechanism.spectrum(50),
     "hebbian": lambda: mechanism.hebbian(50),
     "around": lambda: storage.around(Setting(60, 60)),
+    "attention": lambda: signal.attention(100),
+    "depth": lambda: signal.depth_of(SMALL, 2),
+    "propagation": lambda: signal.propagation_table(propagate(SMALL)),
+    "trainability": lambda: signal.diagram_table(
+        trainability_diagram(SMALL, ("beta", (0.2, 1.0, 3.0)), ("skip", (0.5, 3.0)), method="exact")
+    ),
 }
 
 

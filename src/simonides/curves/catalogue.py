@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.curves import mechanism, storage
+from simonides.curves import mechanism, signal, storage
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +56,11 @@ CURVES = {
         Curve("overlap", "How much freedom is left below capacity?", mechanism.overlap, 25, 60),
         Curve("hebbian", "How far does the Hebbian rule get?", mechanism.hebbian, 100, 10**6),
         Curve("trained", "What does training reach beyond capacity?", mechanism.trained, 25, 60),
+        Curve("attention", "When does attention freeze?", signal.attention, 100),
+        Curve("depth", "How do tokens align with depth?", signal.depth, 100),
+        Curve("placement", "What does the place of LayerNorm change?", signal.placement, 100),
+        Curve("gradients", "When do query weights learn?", signal.gradients, 100),
+        Curve("trainability", "Which initialisations train?", signal.trainability, 100),
     )
 }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.figures import mechanism, storage
+from simonides.figures import mechanism, signal, storage
 from simonides.figures.style import house_style
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ PICTURES: dict[str, Callable[[Table], Figure]] = {
     "overlap": mechanism.overlap,
     "hebbian": mechanism.hebbian,
     "trained": mechanism.trained,
+    "attention": signal.attention,
+    "depth": signal.depth,
+    "placement": signal.placement,
+    "gradients": signal.gradients,
+    "trainability": signal.trainability,
+    "propagation": signal.propagation,
 }
 
 

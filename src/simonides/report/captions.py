@@ -52,4 +52,29 @@ CAPTIONS = {
         "Beyond capacity a memory trained to the minimum of its cross-entropy recalls fewer and "
         "fewer facts. Below, the loss falls to zero and the weights grow without end."
     ),
+    "attention": (
+        "A row of attention weights is a Random Energy Model: as scores grow stronger it condenses on "
+        "few keys. The sharp transition of infinitely many tokens (dotted) is a wide crossover at every "
+        "number of tokens in use, which is why all predictions here are made at finite size."
+    ),
+    "depth": (
+        "Cosine of two tokens through post-norm blocks, below and above the critical beta: lines are "
+        "theory, dots random networks. Weak scores let attention average, and tokens collapse onto one "
+        "direction within tens of layers; strong ones delay it, at the price of frozen attention."
+    ),
+    "placement": (
+        "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
+        "(centred). Pre-norm turns exponential collapse into a power law; centring removes the common "
+        "direction that collapse feeds on."
+    ),
+    "gradients": (
+        "Squared gradient of the query weights of one layer on independent tokens. Far below the critical "
+        "beta it would vanish for infinitely many tokens and dimensions; at finite size it stays above "
+        "zero, because preferred keys lean towards their query."
+    ),
+    "trainability": (
+        "What becomes of 24 post-norm blocks for each strength of scores and skip, with lines of equal "
+        "cosine after the last block. Entropy collapse is a warning more than a verdict: a strong skip "
+        "can hide it, and the theory is least exact where attention is frozen and the skip weak."
+    ),
 }

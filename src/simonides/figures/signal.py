@@ -1,0 +1,183 @@
+"""Pictures of signals in transformers: attention, depth, LayerNorm, gradients, trainability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides.figures.style import GREY, INK, SERIES, canvas, reference_line
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from simonides.curves.table import Table
+
+CLASSES = (
+    ("trainable", "#d9ead3"),
+    ("rank collapse", "#9fc5e8"),
+    ("entropy collapse", "#f9cb9c"),
+    ("exploding gradients", "#ea9999"),
+    ("vanishing gradients", "#b4a7d6"),
+)
+"""Classes in the order of their codes, and a colour for each."""
+
+_PLACEMENTS = ("post-norm", "pre-norm", "post-norm, centred", "pre-norm, centred")
+_LIMIT: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2)), "linewidth": 1.3}
+
+
+def attention(table: Table) -> Figure:
+    """Draw participation and entropy of attention against beta."""
+    figure, (left, right) = canvas(2)
+    for style, tokens in zip(SERIES, table.distinct("tokens"), strict=False):
+        part = table.where("tokens", tokens)
+        label = f"T = {tokens:,.0f}"
+        left.plot(part["beta"], part["participation"], label=label, **style)
+        right.plot(part["beta"], part["entropy_fraction"], label=label, **style)
+    left.plot(part["beta"], part["participation_limit"], label="many tokens", **_LIMIT)
+    right.plot(part["beta"], part["entropy_fraction_limit"], label="many tokens", **_LIMIT)
+    for axes in (left, right):
+        reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
+        axes.set(xlabel=r"score strength $\beta$", xlim=(0, 4), ylim=(0, 1.04))
+    left.set(title=table.title, ylabel=r"participation $Y = \sum A^2$")
+    right.set(title="and so does its entropy fall", ylabel=r"entropy / $\log T$")
+    left.legend(loc="upper left", bbox_to_anchor=(0, 0.9))
+    right.legend(loc="upper right")
+    return figure
+
+
+def depth(table: Table) -> Figure:
+    """Draw the cosine through depth: theory, its limit, and networks."""
+    figure, (axes,) = canvas(width=5.6)
+    for style, marker, beta in zip(SERIES, "os", table.distinct("beta"), strict=False):
+        part = table.where("beta", beta)
+        axes.plot(part["layer"], part["cosine"], label=rf"$\beta$ = {beta:g}, theory", **style)
+        axes.plot(part["layer"], part["cosine_limit"], **_LIMIT)
+        axes.errorbar(
+            part["layer"],
+            part["cosine_simulated"],
+            yerr=2 * part["cosine_simulated_stderr"],
+            fmt=marker,
+            markersize=3,
+            color=style["color"],
+            alpha=0.7,
+            label=f"{table.settings['networks']:.0f} networks (±2 s.e.)",
+        )
+    axes.plot([], [], label="theory, many tokens", **_LIMIT)
+    axes.set(
+        title=f"{table.title} (T = {table.settings['tokens']:g}, d = {table.settings['dim']:g})",
+        xlabel="layer",
+        ylabel="cosine of two tokens",
+        xlim=(0, None),
+        ylim=(0, 1.02),
+    )
+    axes.legend(loc="upper left")
+    return figure
+
+
+def placement(table: Table) -> Figure:
+    """Draw the cosine and the norm through depth for each place of the LayerNorm."""
+    figure, (left, right) = canvas(2)
+    for style, number in zip(SERIES, table.distinct("placement"), strict=True):
+        part = table.where("placement", number)
+        left.plot(part["layer"], part["cosine"], label=_PLACEMENTS[int(number)], **style)
+        right.plot(part["layer"], part["norm"], label=_PLACEMENTS[int(number)], **style)
+    left.set(title=table.title, xlabel="layer", ylabel="cosine of two tokens", ylim=(0, 1.02))
+    right.set(title="and what the stream grows to", xlabel="layer", ylabel="squared norm / d")
+    right.set_yscale("log")
+    left.legend(loc="lower right")
+    return figure
+
+
+def gradients(table: Table) -> Figure:
+    """Draw the query weights' gradient of one layer against beta."""
+    figure, (axes,) = canvas(width=5.6)
+    for style, marker, dim in zip(SERIES, "os", table.distinct("dim"), strict=False):
+        part = table.where("dim", dim)
+        label = f"d = {dim:g}, T = {part['tokens'][0]:g}"
+        axes.plot(part["beta"], part["query"], label=f"{label}, theory", **style)
+        axes.errorbar(
+            part["beta"],
+            part["query_simulated"],
+            yerr=2 * part["query_simulated_stderr"],
+            fmt=marker,
+            markersize=4,
+            color=style["color"],
+            label=f"{label}, networks (±2 s.e.)",
+        )
+    axes.plot(part["beta"], part["query_limit"], label="many tokens and dimensions", **_LIMIT)
+    reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
+    axes.set(
+        title=table.title,
+        xlabel=r"score strength $\beta$",
+        ylabel=r"$T\,|\partial L/\partial W_Q|^2\,/\,(d^2\sqrt{\log T})$",
+        xlim=(0, None),
+        ylim=(0, None),
+    )
+    axes.legend(loc="upper left", fontsize=7.5)
+    return figure
+
+
+def trainability(table: Table) -> Figure:
+    """Draw the class of networks over two hyper-parameters, with lines of equal cosine."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.patches import Patch
+
+    figure, (axes,) = canvas(width=6.4, height=4.0)
+    x_name, y_name = list(table.columns)[:2]
+    shape = (int(table.settings["rows"]), int(table.settings["columns"]))
+    x, y = table[x_name].reshape(shape), table[y_name].reshape(shape)
+    codes = table["outcome"].reshape(shape)
+    colours = ListedColormap([colour for _, colour in CLASSES])
+    axes.pcolormesh(x, y, codes, cmap=colours, vmin=-0.5, vmax=len(CLASSES) - 0.5, rasterized=True)
+    if min(shape) > 1:
+        lines = axes.contour(
+            x, y, table["cosine"].reshape(shape), levels=[0.5, 0.9, 0.99],
+            colors=INK, linewidths=0.8,
+        )  # fmt: skip
+        axes.clabel(lines, fontsize=7.5, fmt=lambda level: f"cosine {level:g}")
+    present = [CLASSES[int(code)] for code in np.unique(codes)]
+    axes.legend(
+        handles=[Patch(color=colour, label=name) for name, colour in present],
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+    )
+    axes.set(title=table.title, xlabel=_words(x_name), ylabel=_words(y_name))
+    axes.grid(visible=False)
+    return figure
+
+
+def propagation(table: Table) -> Figure:
+    """Draw what happens to a signal, block by block."""
+    figure, (left, middle, right) = canvas(3, width=3.6)
+    layer = table["layer"]
+    left.plot(layer, table["cosine"], label="cosine", **SERIES[0])
+    left.plot(layer, table["entropy_fraction"], label=r"entropy / $\log T$", **SERIES[1])
+    left.plot(layer, table["participation"], label="participation", **SERIES[2])
+    left.set(title="Forward", xlabel="layer", ylabel="fraction", ylim=(0, 1.04))
+    left.legend()
+    middle.plot(layer, table["beta"], label=r"$\beta$", **SERIES[0])
+    middle.plot(layer, table["beta_critical"], label=r"critical $\beta$", **SERIES[1])
+    middle.set(
+        title="Room below freezing", xlabel="layer", ylabel=r"score strength", ylim=(0, None)
+    )
+    middle.legend()
+    right.plot(layer, table["gradient"], label="at tokens", **SERIES[0])
+    first = max(float(table["value_gradient"][-1]), 1e-300)
+    right.plot(layer, table["value_gradient"] / first, label="value weights", **SERIES[1])
+    right.plot(layer, table["query_gradient"] / first, label="query weights", **SERIES[2])
+    right.set(
+        title="Back (weights: over the last value)",
+        xlabel="layer",
+        ylabel="squared gradient",
+        yscale="log",
+    )
+    right.legend()
+    figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return figure
+
+
+def _words(name: str) -> str:
+    return {"beta": r"score strength $\beta$", "skip": "skip strength"}.get(
+        name, name.replace("_", " ")
+    )

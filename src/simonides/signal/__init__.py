@@ -1,0 +1,85 @@
+"""Signal propagation: how to initialise a transformer so that it trains."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from simonides.signal.architecture import Architecture
+    from simonides.signal.attention import AttentionStatistics, attention_statistics
+    from simonides.signal.config import read_config
+    from simonides.signal.critical import (
+        beta_of_std,
+        chaotic_residual,
+        critical_beta,
+        critical_residual,
+        std_of_beta,
+    )
+    from simonides.signal.diagram import Axis, Diagram, trainability_diagram
+    from simonides.signal.measurement import measure
+    from simonides.signal.outcome import Outcome, Thresholds
+    from simonides.signal.propagation import Propagation, propagate
+    from simonides.signal.recommendation import Recommendation, recommend
+    from simonides.signal.simulation import Simulation, simulate
+    from simonides.signal.trust import PoorTheoryWarning
+
+_HOMES = {
+    "Architecture": "architecture",
+    "AttentionStatistics": "attention",
+    "Axis": "diagram",
+    "Diagram": "diagram",
+    "Outcome": "outcome",
+    "PoorTheoryWarning": "trust",
+    "Propagation": "propagation",
+    "Recommendation": "recommendation",
+    "Simulation": "simulation",
+    "Thresholds": "outcome",
+    "attention_statistics": "attention",
+    "beta_of_std": "critical",
+    "chaotic_residual": "critical",
+    "critical_beta": "critical",
+    "critical_residual": "critical",
+    "measure": "measurement",
+    "propagate": "propagation",
+    "read_config": "config",
+    "recommend": "recommendation",
+    "simulate": "simulation",
+    "std_of_beta": "critical",
+    "trainability_diagram": "diagram",
+}
+
+__all__ = [
+    "Architecture",
+    "AttentionStatistics",
+    "Axis",
+    "Diagram",
+    "Outcome",
+    "PoorTheoryWarning",
+    "Propagation",
+    "Recommendation",
+    "Simulation",
+    "Thresholds",
+    "attention_statistics",
+    "beta_of_std",
+    "chaotic_residual",
+    "critical_beta",
+    "critical_residual",
+    "measure",
+    "propagate",
+    "read_config",
+    "recommend",
+    "simulate",
+    "std_of_beta",
+    "trainability_diagram",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -1,0 +1,215 @@
+"""Trainability diagrams: the class of a network over any two hyper-parameters."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides import arguments
+from simonides.signal.backward import gradients
+from simonides.signal.forward import Gains, run
+from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
+from simonides.signal.propagation import Method, statistics_of
+from simonides.signal.trust import PoorTheoryWarning, caveats
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from simonides.arrays import Integers, Reals
+    from simonides.signal.architecture import Architecture
+
+CONTINUOUS = (
+    "beta",
+    "value_variance",
+    "output_variance",
+    "value_bias_variance",
+    "mlp_in_variance",
+    "mlp_out_variance",
+    "mlp_bias_variance",
+    "attention_skip",
+    "mlp_skip",
+    "skip",
+    "cosine",
+    "input_variance",
+)
+"""Axes along which all points are computed at once; ``skip`` is both skips together."""
+
+WHOLE = ("tokens", "dim", "layers", "heads", "hidden")
+"""Axes along which points are computed one value at a time."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A hyper-parameter and the values it takes."""
+
+    name: str
+    values: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        allowed = (*CONTINUOUS, *WHOLE)
+        if self.name not in allowed:
+            raise arguments.refuse("axis", self.name, f"one of {', '.join(allowed)}", "choose one")
+        if len(self.values) < 1:
+            raise arguments.refuse("values", self.values, "at least one", "pass the axis's values")
+
+    @classmethod
+    def of(cls, name: str, values: Iterable[float]) -> Axis:
+        """Return an axis from any sequence of values."""
+        return cls(name, tuple(float(value) for value in values))
+
+
+@dataclass(frozen=True)
+class Diagram:
+    """Networks over two axes: arrays have one row for each y and one column for each x.
+
+    ``outcome`` holds positions in ``OUTCOMES``; ``cosine`` is that after the last layer,
+    ``least_entropy`` the smallest over log T, ``participation`` the largest, ``gradient`` the squared
+    gradient at the first layer over that at the last, ``frozen_layer`` the first layer (from 1) whose
+    beta exceeds its critical value, 0 for none.
+    """
+
+    architecture: Architecture
+    x_axis: Axis
+    y_axis: Axis
+    outcome: Integers
+    cosine: Reals
+    least_entropy: Reals
+    participation: Reals
+    gradient: Reals
+    frozen_layer: Integers
+    notes: tuple[str, ...]
+
+    def names(self) -> list[list[Outcome]]:
+        """Return the classes by name, row by row."""
+        return [[OUTCOMES[code] for code in row] for row in self.outcome]
+
+
+def trainability_diagram(
+    architecture: Architecture,
+    x_axis: Axis | tuple[str, Iterable[float]],
+    y_axis: Axis | tuple[str, Iterable[float]],
+    *,
+    method: Method = "table",
+    finite_width: bool = False,
+    thresholds: Thresholds | None = None,
+) -> Diagram:
+    """Return the class of the architecture at every pair of values of two hyper-parameters.
+
+    An axis is a name and its values. Each number of tokens needs its table of attention statistics,
+    which takes seconds the first time.
+    """
+    x_axis, y_axis = _axis(x_axis), _axis(y_axis)
+    if x_axis.name == y_axis.name:
+        raise arguments.refuse("y_axis", y_axis.name, "another than x_axis", "vary two things")
+    for axis in (x_axis, y_axis):
+        for value in axis.values:
+            _with(architecture, axis.name, value)  # refuses what no network can have
+    asked = thresholds or Thresholds()
+    shape = (len(y_axis.values), len(x_axis.values))
+    whole = [axis for axis in (x_axis, y_axis) if axis.name in WHOLE]
+    varied = {
+        axis.name: values
+        for axis, values in (
+            (x_axis, np.array(x_axis.values, dtype=float)[None, :]),
+            (y_axis, np.array(y_axis.values, dtype=float)[:, None]),
+        )
+        if axis.name in CONTINUOUS
+    }
+    found = {name: np.empty(shape) for name in _COLUMNS}
+    for changes, block in _blocks(architecture, whole, x_axis, shape):
+        part = _points(changes, varied, method, finite_width, asked)
+        for name, values in part.items():
+            found[name][block] = np.broadcast_to(values, found[name][block].shape)
+    skips = {axis.name: axis.values for axis in (x_axis, y_axis) if axis.name in _SKIPS}
+    skip = min(*skips.popitem()[1], math.inf) if skips else architecture.attention_skip
+    notes = caveats(
+        architecture,
+        frozen=bool(np.any(found["frozen_layer"] > 0)),
+        attention_skip=skip,
+        limit=method == "asymptotic",
+    )
+    for note in notes:
+        warnings.warn(note, PoorTheoryWarning, stacklevel=2)
+    return Diagram(
+        architecture,
+        x_axis,
+        y_axis,
+        found["outcome"].astype(np.int64),
+        found["cosine"],
+        found["least_entropy"],
+        found["participation"],
+        found["gradient"],
+        found["frozen_layer"].astype(np.int64),
+        notes,
+    )
+
+
+_SKIPS = ("skip", "attention_skip")
+_COLUMNS = ("outcome", "cosine", "least_entropy", "participation", "gradient", "frozen_layer")
+
+
+def _points(
+    architecture: Architecture,
+    varied: dict[str, Reals],
+    method: Method,
+    finite_width: bool,
+    thresholds: Thresholds,
+) -> dict[str, Reals | Integers]:
+    """Return every quantity of the diagram for one architecture and arrays of gains."""
+    both = varied.get("skip")
+    if both is not None:
+        varied = {**varied, "attention_skip": both, "mlp_skip": both}
+    if "output_variance" in varied and architecture.output_variance is None:
+        architecture = replace(architecture, output_variance=1.0)
+    gains = Gains.of(architecture, varied)
+    statistics = statistics_of(architecture, method, finite_width=finite_width)
+    layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
+    final_gap = layers[-1].relative
+    frozen = np.array([layer.beta**2 * layer.at_attention.relative > 2 for layer in layers])
+    first = np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0)
+    entropy = np.min(np.array([layer.attention.entropy for layer in layers]), axis=0)
+    entropy = entropy / math.log(architecture.tokens)
+    gain = gradients(architecture, gains, layers).tokens[0]
+    return {
+        "outcome": classes(final_gap, first > 0, entropy, gain, thresholds),
+        "cosine": 1 - final_gap,
+        "least_entropy": entropy,
+        "participation": np.max(
+            np.array([layer.attention.participation for layer in layers]), axis=0
+        ),
+        "gradient": gain,
+        "frozen_layer": first,
+    }
+
+
+def _blocks(
+    architecture: Architecture, whole: list[Axis], x_axis: Axis, shape: tuple[int, int]
+) -> Iterable[tuple[Architecture, Any]]:
+    """Yield architectures with the part of the diagram that each fills."""
+    if not whole:
+        yield architecture, np.s_[:, :]
+    elif len(whole) == 1:
+        for position, value in enumerate(whole[0].values):
+            here = slice(position, position + 1)
+            part = (slice(None), here) if whole[0] is x_axis else (here, slice(None))
+            yield _with(architecture, whole[0].name, value), part
+    else:
+        for row in range(shape[0]):
+            for column in range(shape[1]):
+                changed = _with(architecture, x_axis.name, x_axis.values[column])
+                y_name, y_values = whole[1].name, whole[1].values
+                yield _with(changed, y_name, y_values[row]), np.s_[row, column]
+
+
+def _axis(axis: Axis | tuple[str, Iterable[float]]) -> Axis:
+    return axis if isinstance(axis, Axis) else Axis.of(*axis)
+
+
+def _with(architecture: Architecture, name: str, value: float) -> Architecture:
+    names = ("attention_skip", "mlp_skip") if name == "skip" else (name,)
+    changes: dict[str, Any] = dict.fromkeys(names, value)
+    return replace(architecture, **changes)

@@ -1,0 +1,82 @@
+"""What becomes of a network at initialisation: trainable, or one of the ways to fail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals, Truths
+
+
+class Outcome(StrEnum):
+    """The class of a network at initialisation."""
+
+    TRAINABLE = "trainable"
+    RANK_COLLAPSE = "rank collapse"
+    ENTROPY_COLLAPSE = "entropy collapse"
+    EXPLODING = "exploding gradients"
+    VANISHING = "vanishing gradients"
+
+
+OUTCOMES = tuple(Outcome)
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Where trainable ends.
+
+    Tokens have collapsed when 1 - cosine at the last layer is below ``cosine_gap``. Attention has
+    collapsed when beta exceeds its critical value at any layer, or the entropy falls below
+    ``entropy_fraction`` of log T (0 leaves that out). Gradients explode or vanish when their squared
+    norm changes by more than ``gradient_decades`` powers of ten from the last layer to the first.
+    """
+
+    cosine_gap: float = 0.01
+    entropy_fraction: float = 0.0
+    gradient_decades: float = 2.0
+
+    def __post_init__(self) -> None:
+        arguments.real("cosine_gap", self.cosine_gap, least=0, most=1, remedy="0.01 is usual")
+        arguments.real(
+            "entropy_fraction", self.entropy_fraction, least=0, most=1, remedy="0 leaves it out"
+        )
+        arguments.real(
+            "gradient_decades",
+            self.gradient_decades,
+            least=0,
+            open_least=True,
+            remedy="2 allows a factor of a hundred",
+        )
+
+
+def classes(
+    final_gap: Reals, frozen: Truths, least_entropy: Reals, gain: Reals, thresholds: Thresholds
+) -> Integers:
+    """Return the position in ``OUTCOMES`` of each network's class.
+
+    ``final_gap`` is 1 - cosine after the last layer, ``frozen`` whether beta exceeds its critical
+    value anywhere, ``least_entropy`` over log T, ``gain`` the squared gradient at the first layer
+    over that at the last. Collapse comes before gradients, rank before entropy: a network can fail
+    in several ways, and the first hides the others.
+    """
+    with np.errstate(divide="ignore"):
+        # A gradient beyond the largest number has exploded, whatever became of it since.
+        decades = np.log10(np.where(np.isfinite(gain), gain, np.inf))
+    checks = [
+        (Outcome.RANK_COLLAPSE, final_gap < thresholds.cosine_gap),
+        (Outcome.ENTROPY_COLLAPSE, frozen | (least_entropy < thresholds.entropy_fraction)),
+        (Outcome.EXPLODING, decades > thresholds.gradient_decades),
+        (Outcome.VANISHING, decades < -thresholds.gradient_decades),
+    ]
+    found = np.select(
+        [failed for _, failed in checks],
+        [OUTCOMES.index(outcome) for outcome, _ in checks],
+        OUTCOMES.index(Outcome.TRAINABLE),
+    )
+    return np.asarray(found, dtype=np.int64)

@@ -1,0 +1,164 @@
+"""`propagate`: one architecture, forward and back, layer by layer."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from simonides import arguments
+from simonides.signal.asymptotic import asymptotic_statistics
+from simonides.signal.attention import AttentionStatistics, attention_statistics
+from simonides.signal.backward import Gradients, gradients
+from simonides.signal.forward import Gains, run
+from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
+from simonides.signal.table import attention_table
+from simonides.signal.trust import PoorTheoryWarning, caveats
+from simonides.signal.width import corrected
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from simonides.arrays import Reals
+    from simonides.signal.architecture import Architecture
+    from simonides.signal.forward import Statistics
+
+Method = Literal["exact", "table", "asymptotic"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+
+@dataclass(frozen=True)
+class Propagation:
+    """A signal's way through the layers.
+
+    ``cosine`` and ``norm`` (squared, over the dimension) have one entry for the input and one after
+    each block. ``variance`` of the scores, ``entropy``, ``participation`` and ``beta_critical`` have
+    one for each block. ``notes`` say where the theory is known to be poor.
+    """
+
+    architecture: Architecture
+    beta: Reals
+    cosine: Reals
+    norm: Reals
+    variance: Reals
+    entropy: Reals
+    participation: Reals
+    beta_critical: Reals
+    gradients: Gradients
+    outcome: Outcome
+    notes: tuple[str, ...]
+
+    @property
+    def entropy_fraction(self) -> Reals:
+        """Return the entropy over that of even attention, log T."""
+        return self.entropy / math.log(self.architecture.tokens)
+
+
+def propagate(
+    architecture: Architecture,
+    *,
+    betas: Sequence[float] | None = None,
+    method: Method = "exact",
+    finite_width: bool = False,
+    thresholds: Thresholds | None = None,
+) -> Propagation:
+    """Return cosine, norm, entropy, participation and gradients of every layer.
+
+    ``betas`` gives each layer its own beta. ``method="table"`` interpolates attention statistics
+    (error about 1e-3), ``"asymptotic"`` takes their limit of many tokens, as the paper does.
+    ``finite_width`` adds the leading corrections in the head dimension and the dimension. Warns
+    where the theory is known to be poor.
+    """
+    gains = Gains.of(architecture)
+    if betas is not None:
+        gains = gains.at_layers(_checked(betas, architecture.layers))
+    statistics = statistics_of(architecture, method, finite_width=finite_width)
+    layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
+    back = gradients(architecture, gains, layers)
+    entering = _values(layer.at_attention.relative for layer in layers)
+    leaving = _values(layer.relative for layer in layers)
+    beta = _values(layer.beta for layer in layers)
+    entropy = _values(layer.attention.entropy for layer in layers)
+    with np.errstate(divide="ignore"):
+        critical = np.sqrt(2 / entering)
+    frozen = np.asarray(np.any(beta > critical))
+    notes = caveats(
+        architecture,
+        frozen=frozen,
+        attention_skip=architecture.attention_skip,
+        limit=method == "asymptotic",
+    )
+    for note in notes:
+        warnings.warn(note, PoorTheoryWarning, stacklevel=2)
+    found = classes(
+        final_gap=leaving[-1],
+        frozen=frozen,
+        least_entropy=np.asarray(np.min(entropy) / math.log(architecture.tokens)),
+        gain=back.tokens[0],
+        thresholds=thresholds or Thresholds(),
+    )
+    first = 1.0 if architecture.norm == "post" else architecture.input_variance
+    return Propagation(
+        architecture=architecture,
+        beta=beta,
+        cosine=np.concatenate(([architecture.cosine], 1 - leaving)),
+        norm=np.concatenate(([first], _values(layer.stream for layer in layers))),
+        variance=_values(layer.variance for layer in layers),
+        entropy=entropy,
+        participation=_values(layer.attention.participation for layer in layers),
+        beta_critical=critical,
+        gradients=back,
+        outcome=OUTCOMES[int(found)],
+        notes=notes,
+    )
+
+
+def statistics_of(
+    architecture: Architecture, method: Method, *, finite_width: bool = False
+) -> Statistics:
+    """Return attention statistics for an architecture's number of tokens."""
+    if method not in METHODS:
+        raise arguments.refuse("method", method, f"one of {', '.join(METHODS)}", "choose one")
+    statistics: Statistics
+    if method == "table":
+        statistics = attention_table(architecture.tokens)
+    elif method == "asymptotic":
+        statistics = asymptotic_statistics(architecture.tokens)
+    else:
+        statistics = _one_by_one(architecture.tokens)
+    return corrected(statistics, architecture) if finite_width else statistics
+
+
+def _one_by_one(tokens: int) -> Statistics:
+    def statistics(variance: Reals, correlation: Reals) -> AttentionStatistics:
+        variance, correlation = np.broadcast_arrays(variance, correlation)
+        found = [
+            attention_statistics(float(v), float(r), tokens)
+            for v, r in zip(variance.flat, correlation.flat, strict=True)
+        ]
+        return AttentionStatistics(
+            **{
+                field.name: np.array([getattr(one, field.name) for one in found]).reshape(
+                    variance.shape
+                )
+                for field in fields(AttentionStatistics)
+            }
+        )
+
+    return statistics
+
+
+def _checked(betas: Sequence[float], layers: int) -> Reals:
+    if len(betas) != layers:
+        raise arguments.refuse(
+            "betas", len(betas), f"as many as there are layers, {layers}", "give each layer one"
+        )
+    remedy = "pass one strength of the scores for each layer"
+    return np.array([arguments.real("betas", beta, least=0, remedy=remedy) for beta in betas])
+
+
+def _values(numbers: Iterable[float | Reals]) -> Reals:
+    return np.array([float(number) for number in numbers])

@@ -1,0 +1,55 @@
+"""Where the theory is known to be poor, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals, Truths
+    from simonides.signal.architecture import Architecture
+
+MANY_TOKENS = 8
+"""Tokens over the dimension from which gradients are known to be overestimated."""
+
+FEW_DIMENSIONS = 64
+
+
+class PoorTheoryWarning(UserWarning):
+    """An answer in a regime where the theory is known to be off."""
+
+
+def caveats(
+    architecture: Architecture, *, frozen: Truths | bool, attention_skip: Reals | float, limit: bool
+) -> tuple[str, ...]:
+    """Return where the theory is known to be poor for these networks, most important first.
+
+    ``frozen`` says where attention exceeds its critical beta, ``limit`` whether statistics are those
+    of infinitely many tokens.
+    """
+    notes = []
+    weak = np.square(attention_skip) < architecture.attention_variance
+    deep = architecture.layers > 1
+    if deep and not architecture.centred and np.any(frozen & weak):
+        notes.append(
+            "Frozen attention with a weak skip: tokens that copy the same key are not described by one "
+            "norm and one cosine, and the predicted cosine rises too early, by up to 0.3."
+        )
+    if architecture.tokens >= MANY_TOKENS * architecture.dim:
+        notes.append(
+            "Many more tokens than dimensions: predicted gradients are too large, by 20% at T = 8 d."
+        )
+    if architecture.causal:
+        notes.append(
+            "Causal mask: numbers are for late positions, which see almost all keys; early ones see few, "
+            "and gradients are those without a mask."
+        )
+    if limit:
+        notes.append(
+            "Statistics of infinitely many tokens: entropy and participation are far off near and below "
+            "the critical beta at any number of tokens in use."
+        )
+    if architecture.dim < FEW_DIMENSIONS:
+        notes.append("A small dimension: single networks scatter widely around the mean predicted.")
+    return tuple(notes)

@@ -1,0 +1,90 @@
+"""Trainability diagrams: every point is what `propagate` says, any two axes, and fast."""
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from simonides.signal import Architecture, Axis, propagate, trainability_diagram
+from simonides.signal.outcome import OUTCOMES
+
+pytestmark = [
+    pytest.mark.slow,  # the first one computes a table
+    pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning"),
+]
+ASKED = Architecture(tokens=64, dim=256, layers=6, cosine=0.1)
+
+
+def agree(found, row, column, here):
+    exact = propagate(here)
+    assert found.cosine[row, column] == pytest.approx(exact.cosine[-1], abs=2e-4)
+    assert found.least_entropy[row, column] == pytest.approx(exact.entropy_fraction.min(), abs=2e-4)
+    assert found.gradient[row, column] == pytest.approx(exact.gradients.tokens[0], rel=0.02)
+    assert OUTCOMES[found.outcome[row, column]] == exact.outcome
+    first = np.flatnonzero(exact.beta > exact.beta_critical)
+    assert found.frozen_layer[row, column] == (first[0] + 1 if first.size else 0)
+
+
+@pytest.mark.parametrize("norm", ["pre", "post"])
+def test_points_are_what_propagate_says(norm):
+    betas, skips = np.linspace(0.2, 3, 4), np.linspace(0.5, 3, 3)
+    asked = replace(ASKED, norm=norm)
+    found = trainability_diagram(asked, ("beta", betas), ("skip", skips))
+    for row, skip in enumerate(skips):
+        for column, beta in enumerate(betas):
+            here = replace(asked, beta=beta, attention_skip=skip, mlp_skip=skip)
+            agree(found, row, column, here)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (("layers", [2, 5]), ("beta", [0.5, 2.0, 3.0])),
+        (("value_variance", [0.5, 2.0]), ("layers", [1, 4])),
+        (("heads", [1, 4]), ("layers", [2, 3])),
+        (("output_variance", [0.5, 2.0]), ("cosine", [0.0, 0.6])),
+        (("mlp_in_variance", [0.5, 2.0]), ("mlp_bias_variance", [0.0, 0.1])),
+    ],
+)
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+def test_any_two_axes(x, y, activation):
+    asked = replace(ASKED, activation=activation)
+    found = trainability_diagram(asked, x, y)
+    for row, y_value in enumerate(y[1]):
+        for column, x_value in enumerate(x[1]):
+            agree(found, row, column, replace(asked, **{x[0]: x_value, y[0]: y_value}))
+
+
+def test_a_large_diagram_takes_less_than_a_second():
+    asked = replace(ASKED, layers=24, activation="gelu")
+    axes = ("beta", np.linspace(0.1, 4, 100)), ("skip", np.linspace(0.2, 5, 100))
+    trainability_diagram(asked, *axes)
+    start = time.process_time()
+    found = trainability_diagram(asked, *axes)
+    assert time.process_time() - start < 1
+    assert found.outcome.shape == (100, 100)
+    assert {str(name) for row in found.names() for name in row} >= {"trainable", "rank collapse"}
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "named"),
+    [
+        (("betta", [1]), ("skip", [1]), "axis = 'betta'"),
+        (("beta", []), ("skip", [1]), "values = "),
+        (("beta", [1]), ("beta", [1]), "y_axis = 'beta'"),
+        (("beta", [-1]), ("skip", [1]), "beta = -1"),
+        (("cosine", [0.5, 1.0]), ("skip", [1]), "cosine = 1.0"),
+        (("tokens", [1]), ("skip", [1]), "tokens = 1"),
+    ],
+)
+def test_bad_axes_are_named(x, y, named):
+    with pytest.raises(ValueError, match=named):
+        trainability_diagram(ASKED, x, y)
+
+
+def test_an_axis_is_a_name_and_values():
+    axis = Axis.of("beta", range(3))
+    assert axis.values == (0.0, 1.0, 2.0)
+    found = trainability_diagram(ASKED, axis, ("skip", [1.0]))
+    assert found.x_axis == axis

@@ -1,0 +1,241 @@
+"""Theory against random networks: cosine through depth, attention, gradients, and classes.
+
+Tolerances are the accuracy that was measured for each case, plus four standard errors of the mean over
+networks: fixed seeds, so no false alarms.
+"""
+
+import math
+import warnings
+from dataclasses import fields, replace
+
+import numpy as np
+import pytest
+
+from simonides.signal import Architecture, PoorTheoryWarning, propagate, simulate
+from simonides.signal.diagram import trainability_diagram
+from simonides.signal.outcome import OUTCOMES
+from simonides.signal.simulation import one_network
+
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+
+BLOCKS = Architecture(
+    tokens=192, dim=384, layers=12, hidden=384, cosine=0.05, attention_skip=2.0, mlp_skip=2.0
+)
+PRE = {"norm": "pre", "attention_skip": 1.0, "mlp_skip": 1.0}
+
+
+def rms(found, run):
+    return math.sqrt(np.mean((found.cosine - run.mean.cosine) ** 2))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
+@pytest.mark.parametrize(
+    "change",
+    [{}, PRE, {"activation": "gelu", "mlp_skip": 1.0}, {"heads": 8, "output_variance": 1.0}],
+    ids=["post", "pre", "gelu", "heads"],
+)
+def test_full_blocks(change, beta):
+    asked = replace(BLOCKS, beta=beta, **change)
+    run = simulate(asked, range(3), backward=False)
+    assert rms(propagate(asked), run) < 0.03
+
+
+@pytest.mark.slow
+def test_a_chaotic_mlp():
+    asked = replace(
+        BLOCKS, activation="tanh", mlp_in_variance=4.0, mlp_out_variance=2.0, mlp_skip=1.0
+    )
+    assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("beta", "tolerance"), [(0.5, 0.02), (1.5, 0.03), (3.0, 0.045)])
+def test_attention_and_skip_alone(beta, tolerance):
+    asked = replace(BLOCKS, activation=None, beta=beta)
+    assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < tolerance
+
+
+@pytest.mark.slow
+def test_without_a_skip_theory_is_worse_and_says_so():
+    asked = replace(BLOCKS, activation=None, beta=2.5, attention_skip=0.0, layers=8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(PoorTheoryWarning, match=r"by up to 0\.3"):
+            propagate(asked)
+    error = np.abs(propagate(asked).cosine - simulate(asked, range(3), backward=False).mean.cosine)
+    assert 0.1 < np.max(error) < 0.35
+
+
+@pytest.mark.slow
+def test_centred_attention():
+    asked = replace(BLOCKS, centred=True, beta=1.5, attention_skip=1.0, mlp_skip=1.0)
+    run = simulate(asked, range(3), backward=False)
+    assert rms(propagate(asked), run) < 0.02
+    limit = propagate(asked, method="asymptotic")
+    assert rms(limit, run) > 0.05, "infinitely many tokens are far off here"
+
+
+@pytest.mark.slow
+def test_late_positions_under_a_causal_mask():
+    asked = replace(BLOCKS, causal=True, beta=1.0)
+    assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < 0.03
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", [0.7, 2.0])
+def test_one_layer_of_attention(beta):
+    asked = replace(BLOCKS, layers=1, dim=256, heads=8, beta=beta)
+    run = simulate(asked, range(16), backward=False)
+    found = propagate(asked, finite_width=True)
+    plain = propagate(asked)
+    # Heads of dimension 32; the correction matters there.
+    for name, tolerance in (("entropy", 0.022), ("participation", 0.08)):
+        mean, error = getattr(run.mean, name)[0], getattr(run.stderr, name)[0]
+        assert abs(getattr(found, name)[0] / mean - 1) < tolerance + 4 * error / mean, name
+    off = [abs(answer.entropy[0] - run.mean.entropy[0]) for answer in (found, plain)]
+    assert off[0] < off[1]
+
+
+@pytest.mark.slow
+def test_the_norm_of_what_attention_puts_out_needs_the_dimension():
+    asked = Architecture(
+        tokens=256, dim=256, layers=1, activation=None, norm="pre", attention_skip=0.0,
+        cosine=0.0, beta=0.7,
+    )  # fmt: skip
+    run = simulate(asked, range(20), backward=False)
+    plain, corrected = (propagate(asked, finite_width=flag).norm[1] for flag in (False, True))
+    assert plain / run.mean.norm[1] < 0.85
+    assert corrected / run.mean.norm[1] == pytest.approx(1, abs=0.05)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
+def test_gradients_of_one_layer(beta):
+    asked = Architecture(
+        tokens=256, dim=256, layers=1, activation=None, norm="pre", attention_skip=0.0,
+        cosine=0.3, beta=beta,
+    )  # fmt: skip
+    run, found = simulate(asked, range(12)), propagate(asked, finite_width=True).gradients
+    pairs = {
+        "query": (found.query[0], run.mean.query[0], run.stderr.query[0]),
+        "key": (found.key[0], run.mean.key[0], run.stderr.key[0]),
+        "value": (found.value[0], run.mean.value[0], run.stderr.value[0]),
+        "tokens": (found.tokens[0], run.mean.gradient[0], run.stderr.gradient[0]),
+    }
+    for name, (theory, mean, error) in pairs.items():
+        assert abs(theory / mean - 1) < 0.1 + 4 * error / mean, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("change", "beta", "factor"),
+    [({}, 0.5, 1.15), ({}, 1.5, 2.3), (PRE, 1.5, 1.2), (PRE, 3.0, 2.2)],
+)
+def test_gradients_through_twelve_layers(change, beta, factor):
+    asked = replace(BLOCKS, beta=beta, **change)
+    run = simulate(asked, range(3))
+    theory, mean = propagate(asked).gradients.tokens[0], run.mean.gradient[0]
+    allowed = math.log(factor) + 4 * run.stderr.gradient[0] / mean
+    assert abs(math.log(theory / mean)) < allowed
+
+
+@pytest.mark.slow
+def test_classes_agree_with_networks_on_a_grid():
+    asked = Architecture(tokens=64, dim=160, layers=12, hidden=160, cosine=0.1)
+    betas, skips = (0.3, 1.0, 2.5, 4.0), (0.5, 0.9, 1.6, 2.5, 4.0)
+    found = trainability_diagram(asked, ("beta", betas), ("skip", skips))
+    compared, errors = 0, []
+    for row, skip in enumerate(skips):
+        for column, beta in enumerate(betas):
+            here = replace(asked, beta=beta, attention_skip=skip, mlp_skip=skip)
+            run = simulate(here, range(3), backward=False)
+            cosine = run.mean.cosine[-1]
+            errors.append(cosine - found.cosine[row, column])
+            collapsed = OUTCOMES[found.outcome[row, column]] == "rank collapse"
+            if abs(found.cosine[row, column] - 0.99) > 0.005:
+                compared += 1
+                assert collapsed == (1 - cosine < 0.01), (beta, skip)
+    assert compared >= 16
+    assert math.sqrt(np.mean(np.square(errors))) < 0.03
+
+
+@pytest.mark.slow
+def test_entropy_over_a_grid():
+    asked = Architecture(tokens=128, dim=256, layers=6, hidden=256, cosine=0.1, attention_skip=1.5)
+    betas = (0.3, 0.8, 1.4, 2.0, 3.0)
+    found = trainability_diagram(asked, ("beta", betas), ("mlp_skip", (1.0, 2.0)))
+    errors = []
+    for row, skip in enumerate((1.0, 2.0)):
+        for column, beta in enumerate(betas):
+            run = simulate(replace(asked, beta=beta, mlp_skip=skip), range(2), backward=False)
+            least = run.mean.entropy.min() / math.log(128)
+            errors.append(least - found.least_entropy[row, column])
+    assert math.sqrt(np.mean(np.square(errors))) < 0.02
+
+
+SMALL = Architecture(tokens=5, dim=6, layers=2, heads=2, hidden=7, beta=1.5, cosine=0.3)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {},
+        {"norm": "pre", "activation": "gelu", "output_variance": 0.7},
+        {"activation": None, "causal": True},
+        {"activation": "tanh", "centred": True, "value_bias_variance": 0.2},
+    ],
+)
+def test_the_way_back_is_the_derivative_of_the_way_forward(change):
+    from simonides.signal import network
+    from simonides.signal.simulation import _Block
+
+    asked = replace(SMALL, **change)
+    rng = np.random.default_rng(0)
+    x, sent = rng.standard_normal((2, asked.tokens, asked.dim))
+    block = _Block(asked, np.random.SeedSequence(4))
+    weights = network.draw_weights(asked, np.random.default_rng(7), np.float64)
+    block._weights = lambda: weights
+    block.forward(x)
+    gradient, squares = block.backward(sent)
+
+    def slope(change_):
+        return (change_(1e-5) - change_(-1e-5)) / 2e-5
+
+    direction = rng.standard_normal(x.shape)
+    moved = slope(lambda e: float(np.sum(sent * block.forward(x + e * direction))))
+    assert float(np.sum(gradient * direction)) == pytest.approx(moved, rel=1e-6)
+    total = 0.0
+    for row in range(asked.dim):
+        for column in range(asked.dim):
+
+            def nudge(e, row=row, column=column):
+                query = weights.query.copy()
+                query[row, column] += e
+                changed = _Block(asked, np.random.SeedSequence(4))
+                changed._weights = lambda: replace(weights, query=query)
+                return float(np.sum(sent * changed.forward(x)))
+
+            total += slope(nudge) ** 2
+    assert squares[0] == pytest.approx(total, rel=1e-5)
+
+
+def test_the_same_seed_gives_the_same_network():
+    first, again, other = (one_network(SMALL, seed) for seed in (3, 3, 4))
+    for field in fields(first):
+        np.testing.assert_array_equal(getattr(first, field.name), getattr(again, field.name))
+    assert not np.array_equal(first.cosine, other.cosine)
+
+
+def test_tokens_start_at_the_cosine_asked_for():
+    asked = replace(SMALL, tokens=200, dim=400, heads=1, cosine=0.4, layers=1, norm="pre")
+    run = simulate(replace(asked, input_variance=2.0), range(2), backward=False)
+    assert run.mean.cosine[0] == pytest.approx(0.4, abs=0.01)
+    assert run.mean.norm[0] == pytest.approx(2.0, rel=0.02)
+    assert run.networks == 2
+    assert np.all(run.mean.gradient == 0), "not asked for"
+
+
+def test_one_network_has_no_error_and_is_refused():
+    with pytest.raises(ValueError, match="seeds = 1 must be at least two"):
+        simulate(SMALL, [1])
