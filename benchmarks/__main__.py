@@ -35,6 +35,7 @@ BENCHMARKS = {
     "growth": growth.growth,
     "programming": speed.programming,
     "training": speed.training,
+    "training_large": speed.training_large,
     "large": speed.large,
     "depth": signal.depth,
     "propagation": signal.propagation,

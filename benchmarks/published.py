@@ -55,6 +55,7 @@ _HEADINGS = {
 _TABLES = (
     "thresholds",
     "training",
+    "training_large",
     "programming",
     "converging",
     "rules",
