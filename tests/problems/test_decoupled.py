@@ -244,3 +244,9 @@ def test_rivals_cannot_change():
     if handed_out.flags.writeable:  # a copy
         handed_out[:] = 7
     np.testing.assert_array_equal(problem.rivals(0), before)
+
+
+def test_all_can_compete_only_if_there_are_as_many_candidates():
+    with pytest.raises(BadArgumentError, match="candidates = 3"):
+        DecoupledProblem(400, 5, 5, 3, 0, all_compete=True)
+    assert DecoupledProblem(1, 5, 5, 2, 0, all_compete=True).facts == 1

@@ -49,6 +49,17 @@ def test_agreement_with_linear_programming(kind, dim_in, dim_out, candidates, si
 # Planted solutions.
 
 
+@pytest.mark.parametrize("distance", [1e-3, 1e-4, 1e-5])
+def test_two_inputs_that_are_nearly_the_same(distance):
+    """The margin is small against all other leads, and far above the tolerance."""
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.standard_normal((2, 24, 10))
+    inputs[1] = inputs[0] + distance * np.random.default_rng(1).standard_normal(10)
+    problem = OriginalProblem(inputs, outputs)
+    assert linear_program_stores(problem)
+    assert proved_verdict(problem) is Verdict.STORABLE
+
+
 def planted_original(rng, facts, dim, candidates, lead):
     """Facts that planted weights store, each moved to trail its closest rival by about ``lead``."""
     weights = rng.standard_normal((dim, dim)) / dim

@@ -7,6 +7,7 @@ import pytest
 
 from simonides import DecoupledProblem, OriginalProblem, decide
 from simonides.certificate import verify
+from simonides.failures import BadArgumentError
 from simonides.solvers.decide import Verdict
 from simonides.solvers.prefix import telling_prefix
 
@@ -62,3 +63,27 @@ def test_memory_does_not_follow_all_pairs():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6000**2 * 8  # one number for every pair; most pairs are broken
+
+
+def test_a_rank_bound_asks_the_first_facts_too():
+    problem = OriginalProblem.gaussian(6000, 10, seed=0)
+    tracemalloc.start()
+    decision = decide(problem, rank=3, threads=1)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert decision.verdict is Verdict.NOT_STORABLE
+    assert verify(decision.certificate, problem).valid
+    assert peak < 6000**2 * 8
+
+
+@pytest.mark.parametrize("gap", [0.0, -1.0, 2.0])
+def test_a_gap_is_refused_also_where_it_is_not_needed(gap):
+    with pytest.raises(BadArgumentError, match="margin_gap"):
+        decide(OriginalProblem.gaussian(300, 5, seed=0), margin_gap=gap)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1.0, 1.0, 2.0])
+def test_a_tolerance_that_means_nothing_is_refused(tolerance):
+    for rank in (None, 2):
+        with pytest.raises(BadArgumentError, match="tolerance"):
+            decide(OriginalProblem.gaussian(30, 5, seed=0), rank, tolerance=tolerance)

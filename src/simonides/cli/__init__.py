@@ -38,6 +38,11 @@ def main() -> None:
         code = 1
     except (KeyboardInterrupt, typer.Abort):
         code = INTERRUPTED
+    except SystemError as error:
+        # How an interrupt shows that meets a compiled kernel while it is being loaded.
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        code = INTERRUPTED
     if code == INTERRUPTED:
         sys.stderr.write("simonides: interrupted\n")
     raise SystemExit(code or 0)

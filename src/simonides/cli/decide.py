@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from math import isfinite, log
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,7 +51,6 @@ def decide(
     from simonides.solvers.decide import Verdict
     from simonides.solvers.decide import decide as solve
 
-    began = time.perf_counter()
     with live(_line, quiet=as_json) as watch:
         found = solve(
             asked,
@@ -61,7 +59,6 @@ def decide(
             tolerance=tolerance,
             watch=watch,
         )
-    seconds = time.perf_counter() - began
     interrupted = found.solution.interrupted
     proof = None
     if save is not None and found.certificate is not None:
@@ -73,7 +70,7 @@ def decide(
         "facts": asked.facts,
         "load": asked.facts * log(asked.candidates) / (asked.dim_in * asked.dim_out),
         "recalled": found.solution.recalled,
-        "seconds": seconds,
+        "seconds": found.seconds,
         "steps": found.solution.steps,
         "certificate": proof,
         "interrupted": interrupted,
@@ -88,7 +85,7 @@ def decide(
         ["facts recalled", f"{found.solution.recalled:,} of {asked.facts:,}"],
         ["load", f"{record['load']:.4f}"],
         ["steps", f"{found.solution.steps}"],
-        ["seconds", f"{seconds:.2f}"],
+        ["seconds", f"{found.seconds:.2f}"],
     ]
     size = f"{asked.dim_out:,} x {asked.dim_in:,}"
     bound = "" if rank is None else f" of rank {rank}"

@@ -54,6 +54,13 @@ class DecoupledProblem:
         for name, (least, remedy) in remedies.items():
             value = arguments.whole(name, getattr(self, name), least=least, remedy=remedy)
             object.__setattr__(self, name, value)
+        if self.all_compete and self.candidates != max(self.facts, 2):
+            raise arguments.refuse(
+                "candidates",
+                self.candidates,
+                f"{max(self.facts, 2)}, the number of facts, where all compete",
+                "leave all_compete out",
+            )
 
     @classmethod
     def gaussian(

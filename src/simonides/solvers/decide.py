@@ -79,6 +79,19 @@ def decide(
     'storable'
     """
     start = None if start is None else checked.weights("start", start, problem)
+    tolerance = arguments.real(
+        "tolerance",
+        tolerance,
+        least=0,
+        most=1,
+        open_least=True,
+        open_most=True,
+        remedy="pass a small margin such as 1e-9",
+    )
+    if margin_gap is not None:
+        arguments.real(
+            "margin_gap", margin_gap, least=0, most=1, open_least=True, remedy="pass, say, 1e-3"
+        )
     options: dict[str, Any] = {"max_steps": max_steps, "threads": threads, "watch": watch}
     began = time.perf_counter()
     if rank is None:
@@ -96,13 +109,9 @@ def _decide(
     problem: Problem, start: Reals | None, margin_gap: float | None, options: dict[str, Any]
 ) -> Decision:
     tolerance = options["tolerance"]
-    few = telling_prefix(problem)
-    if few is not None:
-        told = _decide(few, None, None, options)
-        if told.solution.interrupted or told.verdict is Verdict.NOT_STORABLE:
-            return _decision(
-                problem, _carried(told.solution, problem, options["threads"]), tolerance
-            )
+    told = _told_by_few(problem, options)
+    if told is not None:
+        return told
     solution, proved = whitened_feasibility(problem, start=start, **options), None
     if solution is not None:
         found = _decision(problem, solution, tolerance)
@@ -121,9 +130,25 @@ def _decide(
     return proved if found.verdict is Verdict.UNDECIDED and proved is not None else found
 
 
+def _told_by_few(problem: Problem, options: dict[str, Any]) -> Decision | None:
+    """Return the decision if the first facts alone prove that all do not fit, or it was interrupted."""
+    few = telling_prefix(problem)
+    if few is None:
+        return None
+    told = _decide(few, None, None, options)
+    if not (told.solution.interrupted or told.verdict is Verdict.NOT_STORABLE):
+        return None
+    carried = _carried(told.solution, problem, options["threads"])
+    return _decision(problem, carried, options["tolerance"])
+
+
 def _decide_rank(
     problem: Problem, rank: int, tolerance: float, options: dict[str, Any]
 ) -> Decision:
+    rank = checked.rank(rank, problem)
+    told = _told_by_few(problem, {**options, "tolerance": tolerance})
+    if told is not None:
+        return told
     found = _decision(problem, low_rank(problem, rank, **options), tolerance)
     if found.verdict is Verdict.STORABLE or found.solution.interrupted:
         return found

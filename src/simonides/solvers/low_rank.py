@@ -66,8 +66,7 @@ class _Factors:
 
     @classmethod
     def at(cls, task: Task, stacked: Reals) -> _Factors:
-        left, right = np.split(stacked, [task.problem.dim_out])
-        return cls(stacked, Hinge.at(task, left @ right.T))
+        return cls(stacked, Hinge.at(task, _product(stacked, task.problem.dim_out)))
 
     @classmethod
     def start(cls, task: Task, rank: int) -> _Factors:
@@ -80,8 +79,7 @@ class _Factors:
     def moved(self, step: Reals) -> _Factors | None:
         """Return the factors after a step, or None if it was far too long."""
         stacked = self.stacked + step
-        left, right = np.split(stacked, [self.hinge.task.problem.dim_out])
-        hinge = self.hinge.try_at(left @ right.T)
+        hinge = self.hinge.try_at(_product(stacked, self.hinge.task.problem.dim_out))
         return None if hinge is None else _Factors(stacked, hinge)
 
     @property
@@ -120,6 +118,11 @@ class _Factors:
         curved = float(np.vdot(step, operator(step) - ridge * step)) * size**2
         step = step.astype(np.float64) * size
         return step, float(np.vdot(downhill, step)) - curved / 2
+
+
+def _product(stacked: Reals, dim_out: int) -> Reals:
+    left, right = np.split(stacked, [dim_out])
+    return np.asarray(left @ right.T)
 
 
 def _search(

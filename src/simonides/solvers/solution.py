@@ -24,7 +24,10 @@ class Status(StrEnum):
     """The solver's own objective is at a minimum, and not every fact is recalled there."""
 
     STOPPED = "stopped"
-    """The step limit was reached, or the work interrupted; the weights are the best so far."""
+    """The step limit was reached, no step helps any more, or the work was interrupted.
+
+    The weights are the best so far.
+    """
 
 
 @dataclass(frozen=True)

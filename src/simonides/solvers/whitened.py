@@ -47,16 +47,16 @@ def whitened_feasibility(
     of_inputs = np.linalg.norm(problem.inputs, axis=1)
     targets = None if problem.paired else problem.targets
     even = OriginalProblem(problem.inputs / of_inputs[:, None], problem.outputs, targets)
-    if _is_even(even) and not _is_shifted(even):
-        return None
-    whitening = Whitening.of(even)
-    begin = None if start is None else whitening.weights_forward(start)
-    found = feasibility(
-        whitening.applied(even), start=begin, tolerance=_CAUTION * tolerance, **options
-    )
-    weights = whitening.weights_back(found.weights)
-    weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+    with crew(1):  # so that no digit depends on the number of threads
+        if _is_even(even) and not _is_shifted(even):
+            return None
+        whitening = Whitening.of(even)
+        begin = None if start is None else whitening.weights_forward(start)
+        white = whitening.applied(even)
+    found = feasibility(white, start=begin, tolerance=_CAUTION * tolerance, **options)
     with crew(options.get("threads")) as each:
+        weights = whitening.weights_back(found.weights)
+        weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
         recall = problem.recall(problem.inputs @ weights.T, each)
     proof, status = found.multipliers, found.status
     if proof is not None:
