@@ -5,7 +5,18 @@ from __future__ import annotations
 import typer
 
 from simonides import __version__
-from simonides.cli import capacity, decide, report, require, sweep, theory, threshold, train, verify
+from simonides.cli import (
+    capacity,
+    decide,
+    plan,
+    report,
+    require,
+    sweep,
+    theory,
+    threshold,
+    train,
+    verify,
+)
 
 app = typer.Typer(
     name="simonides",
@@ -42,5 +53,6 @@ app.command("verify")(verify.verify)
 app.command("threshold")(threshold.threshold)
 app.command("train")(train.train)
 app.add_typer(sweep.app, name="sweep")
+app.command("plan")(plan.plan)
 app.command("theory")(theory.theory)
 app.command("report")(report.report)
