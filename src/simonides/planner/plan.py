@@ -155,7 +155,7 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
     >>> from simonides.planner.source import read_model
     >>> first = plan(read_model("gpt2"), lora_rank=16).rows[0]
     >>> round(first.full.facts), round(first.lora.facts)
-    (122474, 4619)
+    (122474, 6013)
     """
     if candidates is None and model.vocabulary is None:
         raise arguments.refuse(

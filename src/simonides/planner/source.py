@@ -48,13 +48,11 @@ def read_model(source: str) -> Model:
 
 
 def _from_json(path: Path) -> Model:
-    with path.open("rb") as file:
-        text = file.read(LONGEST_HEADER + 1)
-    if len(text) > LONGEST_HEADER:
+    if path.stat().st_size > LONGEST_HEADER:
         raise arguments.refuse(
             "file", str(path), f"at most {LONGEST_HEADER:,} bytes", f"pass {_JSON}"
         )
-    found = read_object(str(path), text, _JSON, "pass another")
+    found = read_object(str(path), path.read_bytes(), _JSON, "pass another")
     if "weight_map" in found:
         return tensors.model_of(str(path), _shards(path, found["weight_map"]))
     return families.model_of(str(path), found)
