@@ -4,6 +4,7 @@ import csv
 import io
 import json
 import os
+import re
 import resource
 import sys
 from importlib.util import find_spec
@@ -94,6 +95,14 @@ def test_the_table_says_what_is_claimed_and_fits_a_page():
     assert json.loads(pattern)["w1"] > 16
 
 
+def test_the_guide_shows_what_is_printed():
+    guide = (Path(__file__).parents[2] / "docs" / "planner.md").read_text()
+    command = re.search(r"\$ simonides (plan .*)", guide)[1]
+    shown = re.search(r"```text\n(.*?)```", guide, re.DOTALL)[1]
+    printed = run(*command.split()).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
 def test_names_in_a_file_are_printed_as_they_are(tmp_path):
     path = write(tmp_path / "x.safetensors", {"[/b][red]w[0].weight": tensor(40, 40)}, 6400)
     done = run("plan", path, "--candidates", "50")
@@ -175,9 +184,9 @@ def test_the_encoders_file_is_answered_in_a_second():
 
     def seconds() -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        answer("plan", path, "--lora-rank", "8", "--facts", "20000")
+        answer("plan", path)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     # Of the processor's time, which does not depend on who else is at work.
-    assert min(seconds() for _ in range(3)) < 1.5
+    assert min(seconds() for _ in range(5)) < 1

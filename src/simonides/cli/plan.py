@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from simonides.planner.recommend import Recommendation
 
 _RANK_NOTE = (
-    "No smaller rank can hold the facts asked for; that this one does is for training to show. "
+    "As linear memories on their own the matrices cannot do with less; whether this rank does is for "
+    "training to show. "
     "PEFT's rank_pattern gives each layer the rank at which one of its matrices holds all of them alone."
 )
 
@@ -164,6 +165,7 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
     )
     if answer.total_lora is not None:
         adapters = [row.lora for row in answer.rows if row.lora is not None]
+        output.print_line("")
         output.print_table(
             f"As adapters of rank {answer.lora_rank:,}",
             ["layer", "parameters each", "facts each", "bits/param."],
@@ -176,6 +178,7 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
             ],
         )
     if advice is not None:
+        output.print_line("")
         output.print_table(
             f"Smallest rank that could hold {advice.facts:,} facts",
             ["layer", "one matrix alone"],

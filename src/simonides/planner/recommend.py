@@ -33,7 +33,7 @@ class Recommendation:
 def recommend(plan: Plan, facts: int) -> Recommendation:
     """Return the smallest ranks at which the layers of a plan can hold that many facts.
 
-    A rank below it is ruled out by the upper bound; that rank itself is not thereby promised.
+    For linear memories on their own, ranks below are ruled out by the upper bound; these are not promised.
 
     >>> from simonides.planner.plan import plan
     >>> from simonides.planner.source import read_model
