@@ -4,6 +4,7 @@ import os
 import time
 import tracemalloc
 
+import numpy as np
 import pytest
 from handmade import entries, write, write_raw
 
@@ -126,3 +127,11 @@ def test_a_header_that_lies_is_refused_by_name(tmp_path, case):
     assert "hostile.safetensors" in str(caught.value)
     assert "pass another" in str(caught.value)
     assert str(caught.value).isprintable()
+
+
+def test_a_file_of_the_formats_own_library_is_read(tmp_path):
+    library = pytest.importorskip("safetensors.numpy")
+    path = tmp_path / "x.safetensors"
+    arrays = {"w.weight": np.zeros((3, 5), np.float32), "n": np.arange(4)}
+    library.save_file(arrays, path, metadata={"format": "np"})
+    assert read_header(str(path)) == {"n": Tensor((4,), False), "w.weight": Tensor((3, 5), True)}
