@@ -11,16 +11,28 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simonides import arguments
+from simonides.memory import files
+from simonides.memory.diagnosis import diagnose
 from simonides.memory.facts import Facts, numbers_of, unit_rows
+from simonides.memory.files import Saved
+from simonides.memory.incremental import cleared, with_added, without
+from simonides.memory.packing import packed, unpacked
+from simonides.memory.recall import noisy_recall
 from simonides.memory.recipe import Recipe, seed_of
 from simonides.memory.room import is_mapped
 from simonides.memory.scoring import Scorer
 from simonides.memory.shortfall import NotAllStoredWarning, shortfall
 from simonides.memory.storing import store
+from simonides.memory.torch_bridge import to_layers, weights_of
 from simonides.memory.watching import facts_bar
+from simonides.problems import checked
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from simonides.arrays import Integers, Reals
+    from simonides.memory.diagnosis import Diagnosis
+    from simonides.memory.recall import NoisyRecall
     from simonides.memory.storing import Stored
     from simonides.problems.original import OriginalProblem
 
@@ -124,6 +136,97 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
                 "y.shape", np.shape(y), f"with {len(recalled)} rows", "one per row of X"
             )
         return float(np.mean(recalled == wanted))
+
+    def add(self, X: Any, y: Any = None, *, targets: Any = None) -> AssociativeMemory:
+        """Store further facts beside those stored, starting from the weights as they are.
+
+        ``y`` holds target embeddings, those that are new becoming outputs; ``targets`` numbers of outputs.
+        """
+        facts = with_added(self.facts_, self._inputs(X), y, targets)
+        return self._store(facts, self._recipe(), self.weights_)
+
+    def forget(self, indices: Any) -> AssociativeMemory:
+        """Store all facts but those at ``indices``, starting from weights that know nothing of these.
+
+        The others close ranks: row numbers of facts change, numbers of outputs do not.
+        """
+        facts, gone = without(self.facts_, indices)
+        return self._store(facts, self._recipe(), cleared(self.weights_, gone))
+
+    def recall_under_noise(
+        self, noise: Any = None, *, trials: int = 20, most_facts: int = 256
+    ) -> NoisyRecall:
+        """Return the fraction of facts recalled against Gaussian noise on the inputs, and its prediction.
+
+        ``noise`` lists standard deviations per coordinate; see :mod:`simonides.memory.recall`.
+        """
+        facts, rng = self.facts_, np.random.default_rng(seed_of(self.random_state))
+        return noisy_recall(
+            self._scorer(),
+            facts.inputs,
+            facts.targets,
+            noise,
+            trials=trials,
+            most_facts=most_facts,
+            rng=rng,
+        )
+
+    def diagnose(self) -> Diagnosis:
+        """Return scores, leads, singular values and load beside theory's.
+
+        :func:`simonides.figures.memory.diagnosis` draws it.
+        """
+        facts = self.facts_
+        return diagnose(
+            self._scorer(),
+            facts.inputs,
+            facts.targets,
+            stored=self.n_stored_,
+            load=self.load_,
+            capacity=self.capacity_,
+        )
+
+    def save(self, path: str | Path, *, facts: bool = True) -> Path:
+        """Write the memory as ``.npz`` or ``.safetensors``; without facts it can only recall."""
+        check_is_fitted(self)
+        return files.write(path, packed(self, facts=facts))
+
+    @classmethod
+    def load(cls, path: str | Path) -> AssociativeMemory:
+        """Read a memory that ``save`` wrote; nothing in the file is ever executed."""
+        return unpacked(files.read(path), cls())
+
+    def to_torch(self) -> Any:
+        """Return the map as ``nn.Linear`` without bias, two of them in a row for factors."""
+        check_is_fitted(self)
+        return to_layers(self.weights_, self.factors_)
+
+    @classmethod
+    def from_linear(cls, layer: Any, outputs: Any = None) -> AssociativeMemory:
+        """Return the memory that a linear layer (or two in a row) is, with no facts of its own.
+
+        Outputs default to the unit vectors: scores are then what the layer puts out.
+        """
+        weights, factors = weights_of(layer)
+        outputs = np.eye(len(weights)) if outputs is None else outputs
+        arrays = {
+            "outputs": checked.matrix("outputs", outputs, columns=len(weights)),
+            "targets": np.zeros(0, dtype=np.int64),
+            "failed": np.zeros(0, dtype=np.int64),
+        }
+        if factors is None:
+            arrays["weights"] = weights
+        else:
+            arrays["left"], arrays["right"] = factors
+        rank = None if factors is None else factors[0].shape[1]
+        blank = cls(rank=rank)
+        note = {
+            "params": blank.get_params(),
+            "dim_in": weights.shape[1],
+            "n_iter": 0,
+            "proof": None,
+        }
+        return unpacked(Saved(arrays, note), blank)
 
     @property
     def facts_(self) -> Facts:

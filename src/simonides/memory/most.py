@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simonides.memory.recipe import Recipe
     from simonides.solvers.solution import Solution
 
-_RESOLUTION = 0.01
+_RESOLUTION = 0.02
 _FIRST_GAP = 0.03
 
 
