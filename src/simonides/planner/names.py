@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,7 +15,8 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["layer.*.attention.output.dense", "layer.*.output.dense", "lm_head"])
     ['attention.output.dense', '*.output.dense', 'lm_head']
     """
-    return [_short(name, [other for other in names if other != name]) for name in names]
+    shared = Counter(end for name in set(names) for end in _ends(name))
+    return [_short(name, shared) for name in names]
 
 
 def module_keys(names: Sequence[str]) -> list[str]:
@@ -28,12 +30,16 @@ def module_keys(names: Sequence[str]) -> list[str]:
     return [name.replace("*", r"\d+") for name in short_names(names)]
 
 
-def _short(name: str, others: list[str]) -> str:
-    parts = name.split(".")
-    last_number = max((at for at, part in enumerate(parts) if part == "*"), default=-1)
-    start = min(last_number + 1, len(parts) - 1) if last_number >= 0 else 0
-    while start > 0 and any(
-        f".{other}".endswith("." + ".".join(parts[start:])) for other in others
-    ):
+def _short(name: str, shared: Counter[str]) -> str:
+    ends = _ends(name)
+    numbers = [at for at, part in enumerate(name.split(".")) if part == "*"]
+    start = min(numbers[-1] + 1, len(ends) - 1) if numbers else 0
+    while start > 0 and shared[ends[start]] > 1:
         start -= 1
-    return ".".join(parts[start:])
+    return ends[start]
+
+
+def _ends(name: str) -> list[str]:
+    """Return the name and what is left of it after each dot."""
+    parts = name.split(".")
+    return [".".join(parts[start:]) for start in range(len(parts))]
