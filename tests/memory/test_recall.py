@@ -13,16 +13,17 @@ FAR = 5
 
 @pytest.mark.parametrize("method", ["feasibility", "hebbian"])
 def test_measured_lies_between_the_bounds_and_close_to_the_prediction(method):
-    X, Y = gaussian(60 if method == "feasibility" else 15, 40)
+    X, Y = gaussian(*((60, 40) if method == "feasibility" else (8, 60)))
     memory = AssociativeMemory(method).fit(X, Y)
     curve = memory.recall_under_noise([0.0, 0.1, 0.2, 0.5, 1.0], trials=200)
-    slack = FAR * curve.accuracy_stderr + 1e-12
+    # Where no trial failed there is no error estimate: allow the failures that chance may hide.
+    slack = FAR * curve.accuracy_stderr + 15 / (curve.facts * curve.trials)
     assert (curve.accuracy <= curve.upper + slack).all()
     assert (curve.accuracy >= curve.lower - slack).all()
     # Correlations between rivals, which the prediction leaves out, are worth a few percent.
     assert np.abs(curve.accuracy - curve.predicted).max() < 0.04 + slack.max()
     assert curve.accuracy[0] == curve.predicted[0] == curve.lower[0] == curve.upper[0] == 1
-    assert (np.diff(curve.predicted) < 0).all()
+    assert (np.diff(curve.predicted) <= 0).all()
 
 
 def test_two_outputs_leave_one_lead_whose_law_is_exact():
@@ -34,8 +35,9 @@ def test_two_outputs_leave_one_lead_whose_law_is_exact():
     leads = np.array([X[0] @ memory.weights_.T @ (Y[0] - Y[1])])
     leads = np.append(leads, X[1] @ memory.weights_.T @ (Y[1] - Y[0]))
     exact = stats.norm.cdf(leads[:, None] / (levels * span)).mean(axis=0)
-    for bound in (curve.lower, curve.upper, curve.predicted):
-        np.testing.assert_allclose(bound, exact, atol=1e-6)
+    np.testing.assert_allclose(curve.lower, exact, atol=1e-12)
+    np.testing.assert_allclose(curve.upper, exact, atol=1e-12)
+    np.testing.assert_allclose(curve.predicted, exact, atol=1e-4)  # a quadrature
 
 
 def test_rivals_that_share_nothing_make_the_prediction_exact():

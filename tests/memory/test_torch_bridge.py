@@ -35,5 +35,5 @@ def test_a_layer_alone_is_scored_by_what_it_puts_out():
 def test_a_layer_that_is_no_memory_is_refused():
     with pytest.raises(ValueError, match=r"layer.bias"):
         AssociativeMemory.from_linear(torch.nn.Linear(3, 4))
-    with pytest.raises(ValueError, match="nn.Linear"):
+    with pytest.raises(ValueError, match=r"nn\.Linear"):
         AssociativeMemory.from_linear(torch.nn.ReLU())

@@ -23,8 +23,8 @@ _SEED = 0
 class Diagnosis:
     """Scores, leads and singular values of a fitted memory, and theory's beside them.
 
-    Scores and leads are in units of the deviation that random vectors' scores would have (see
-    :func:`simonides.memory.scoring.score_unit`); the mean score of all outputs is taken off each input's.
+    Scores and leads are in units of the off-target scores' deviation
+    (:func:`simonides.memory.scoring.score_unit`); the mean score of all outputs is taken off each input's.
     Densities are per unit of score, at the middles of bins (``score``); what lies beyond the bins counts
     in their total. ``singular_values`` are in units of their root mean square over the smaller
     dimension, falling; ``singular_values_theory`` are those of a random matrix of this shape, cut to
@@ -69,7 +69,7 @@ def diagnose(
     capacity: Capacity,
 ) -> Diagnosis:
     """Return the diagnosis of a memory and the facts it was asked to store."""
-    unit = score_unit(scorer.weights, inputs, scorer.outputs)
+    unit = score_unit(scorer, inputs, targets)
     unit = unit if unit > 0 else 1.0
     middles = (_EDGES[1:] + _EDGES[:-1]) / 2
     counts = np.zeros((3, len(middles)))

@@ -48,7 +48,7 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     the largest normalised margin; "low_rank" in two factors of inner dimension ``rank``;
     "cross_entropy", "gradient" by training; "pseudo_inverse", "hebbian" by rule. With ``rank``, every
     method but "margin" returns two factors. A fact counts as stored if its target leads every rival by
-    ``margin``, in units of the deviation of random vectors' scores, as in :func:`simonides.capacity`; any
+    ``margin``, in units of the off-target scores' deviation, as in :func:`simonides.capacity`; any
     lead will do at zero. ``whiten`` solves in whitened coordinates, ``normalize_outputs`` scores against
     outputs of unit length. ``max_memory`` bounds what fitting may take, in bytes; ``random_state`` seeds
     what is drawn (None is seed 0); ``progress`` shows a bar.

@@ -33,7 +33,7 @@ def stored_facts(problem: OriginalProblem, solution: Solution, margin: float) ->
     leads = scorer.leads(problem.inputs, problem.targets)
     if margin == 0:
         return np.asarray(leads > 0)
-    unit = score_unit(solution.weights, problem.inputs, problem.outputs)
+    unit = score_unit(scorer, problem.inputs, problem.targets)
     return np.asarray(leads >= margin * unit) & (leads > 0)
 
 

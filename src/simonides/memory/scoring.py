@@ -69,16 +69,20 @@ class Scorer:
         return own, rival
 
 
-def score_unit(weights: Reals, inputs: Reals, outputs: Reals) -> float:
-    """Return the deviation of the scores that vectors of these sizes would have, were they random.
+def score_unit(scorer: Scorer, inputs: Reals, targets: Integers) -> float:
+    """Return the deviation of the off-target scores, in which margins are measured.
 
-    It is the Frobenius norm of the weights times the root mean square of an input's coordinate times
-    that of an output's, centred: scores do not see a shift of all outputs. Margins are in this unit.
+    Scores are taken about the mean of all outputs' for the same input, as recall does not see it. Their
+    mean square over all pairs follows from second moments; that of the targets is taken off.
     """
-    squares = 0.0
-    for rows in row_blocks(len(inputs), 8 * inputs.shape[1]):
+    outputs = scorer.outputs - scorer.outputs.mean(axis=0)
+    moments, own = np.zeros((inputs.shape[1],) * 2), 0.0
+    for rows in row_blocks(len(inputs), 8 * sum(scorer.weights.shape)):
         part = np.asarray(inputs[rows], dtype=np.float64)
-        squares += float(np.vdot(part, part))
-    of_inputs = np.sqrt(squares / inputs.size)
-    of_outputs = float(np.std(outputs - outputs.mean(axis=0)))
-    return float(np.linalg.norm(weights) * of_inputs * of_outputs)
+        moments += part.T @ part
+        target = np.einsum("ij,ij->i", scorer.images(part), outputs[targets[rows]])
+        own += float(target @ target)
+    pulled = outputs @ scorer.weights
+    total = float(np.vdot(pulled @ moments, pulled))
+    pairs = len(inputs) * (len(outputs) - 1)
+    return float(np.sqrt(max(total - own, 0.0) / pairs))
