@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from simonides.certificate import Certificate, verify
     from simonides.estimate import Estimate
+    from simonides.memory.estimator import AssociativeMemory
     from simonides.problems.decoupled import DecoupledProblem
     from simonides.problems.original import OriginalProblem
     from simonides.solvers.decide import Decision, decide
@@ -21,6 +22,7 @@ __version__ = "0.1.0"
 
 # Names are imported when they are first used, so that importing the package costs nothing.
 _HOMES = {
+    "AssociativeMemory": "simonides.memory.estimator",
     "Capacity": "simonides.theory.capacity",
     "Certificate": "simonides.certificate",
     "Decision": "simonides.solvers.decide",
@@ -39,6 +41,7 @@ _HOMES = {
 }
 
 __all__ = [
+    "AssociativeMemory",
     "Capacity",
     "Certificate",
     "Decision",

@@ -8,6 +8,7 @@ from simonides import __version__
 from simonides.cli import (
     capacity,
     decide,
+    plan,
     report,
     require,
     signal,
@@ -53,6 +54,7 @@ app.command("verify")(verify.verify)
 app.command("threshold")(threshold.threshold)
 app.command("train")(train.train)
 app.add_typer(sweep.app, name="sweep")
+app.command("plan")(plan.plan)
 app.add_typer(signal.app)
 app.command("theory")(theory.theory)
 app.command("report")(report.report)

@@ -76,8 +76,13 @@ def weights(name: str, value: object, problem: Problem) -> Reals:
 
 def rank(value: object, problem: Problem) -> int:
     """Return ``value`` as the rank of a matrix of the problem's shape."""
+    return rank_of_shape(value, problem.dim_in, problem.dim_out)
+
+
+def rank_of_shape(value: object, dim_in: int, dim_out: int) -> int:
+    """Return ``value`` as the rank of a matrix of that shape."""
     kept = arguments.whole("rank", value, remedy="pass the inner dimension of the two factors")
-    most = min(problem.dim_in, problem.dim_out)
+    most = min(dim_in, dim_out)
     if kept > most:
         raise arguments.refuse("rank", kept, f"at most {most}", "no matrix has a higher one")
     return kept

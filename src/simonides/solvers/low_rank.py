@@ -41,20 +41,22 @@ def low_rank(
     problem: Problem,
     rank: int,
     *,
+    start: Reals | None = None,
     max_steps: int = 500,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Search for weights of a given rank that store all facts.
 
-    It starts from the truncated singular value decomposition of the Hebbian weights. Ending without
-    success is ``converged`` where no step improves any more, ``stopped`` at the step limit or when
-    interrupted; neither says that the facts cannot be stored.
+    It starts from the truncated singular value decomposition of ``start``, or of the Hebbian weights.
+    Ending without success is ``converged`` where no step improves any more, ``stopped`` at the step
+    limit or when interrupted; neither says that the facts cannot be stored.
     """
     rank = checked.rank(rank, problem)
     max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
-        return _search(Task(problem, each), rank, max_steps, watch)
+        return _search(Task(problem, each), rank, start, max_steps, watch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +71,8 @@ class _Factors:
         return cls(stacked, Hinge.at(task, _product(stacked, task.problem.dim_out)))
 
     @classmethod
-    def start(cls, task: Task, rank: int) -> _Factors:
-        left, values, right = linalg.svd(scaled(task), full_matrices=False)
+    def start(cls, task: Task, rank: int, weights: Reals | None) -> _Factors:
+        left, values, right = linalg.svd(scaled(task, weights), full_matrices=False)
         cut = (left[:, :rank] * values[:rank]) @ right[:rank]
         left, values, right = linalg.svd(scaled(task, cut), full_matrices=False)
         root = np.sqrt(values[:rank])
@@ -126,11 +128,15 @@ def _product(stacked: Reals, dim_out: int) -> Reals:
 
 
 def _search(
-    task: Task, rank: int, max_steps: int, watch: Callable[[Progress], None] | None
+    task: Task,
+    rank: int,
+    start: Reals | None,
+    max_steps: int,
+    watch: Callable[[Progress], None] | None,
 ) -> Solution:
     began = time.perf_counter()
     history: list[Progress] = []
-    point = _Factors.start(task, rank)
+    point = _Factors.start(task, rank, start)
     interrupted = False
     impossible = task.problem.impossible_pair() is not None
     status, damping, doublings, idle = Status.STOPPED, _FIRST_DAMPING, 0, 0

@@ -6,6 +6,17 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simonides.theory.capacity import Capacity
+    from simonides.theory.setting import Setting
+
+FEW_DIRECTIONS_NOTE = (
+    "The smaller dimension is not large against the price of a fact: "
+    "scores are not Gaussian there, and the theory may be far off."
+)
+
+NEAR_OUTPUTS_NOTE = (
+    "Shared outputs about as many as their dimension: the theory is high there, by 13% where "
+    "it was measured (dimension 15, 15 outputs)."
+)
 
 MARGIN_NOTE = (
     "Margins are predicted for independent features; a matrix keeps less: at dimension 12 to 28 the "
@@ -28,18 +39,10 @@ def caveats(answer: Capacity) -> tuple[str, ...]:
             "With a rank bound the problem is not convex: the number is an upper bound "
             "(replica symmetric), and the Hebbian rows are for full rank."
         )
-    if min(setting.dim_in, setting.dim_out) < _FEW_DIRECTIONS * answer.statistical_dimension:
-        notes.append(
-            "The smaller dimension is not large against the price of a fact: "
-            "scores are not Gaussian there, and the theory may be far off."
-        )
-    if setting.outputs == "shared" and setting.candidates is not None:
-        low, high = _NEAR_OUTPUTS
-        if low < setting.candidates / setting.dim_out < high:
-            notes.append(
-                "Shared outputs about as many as their dimension: the theory is high there, by 13% where "
-                "it was measured (dimension 15, 15 outputs)."
-            )
+    if few_directions(setting, answer.statistical_dimension):
+        notes.append(FEW_DIRECTIONS_NOTE)
+    if near_outputs(setting):
+        notes.append(NEAR_OUTPUTS_NOTE)
     if setting.margin > 0:
         notes.append(MARGIN_NOTE)
     if setting.outputs == "shared" and setting.candidates is None:
@@ -51,6 +54,19 @@ def caveats(answer: Capacity) -> tuple[str, ...]:
         "Embeddings are taken as generic (Gaussian, or whitened to be so) and targets as arbitrary."
     )
     return tuple(notes)
+
+
+def few_directions(setting: Setting, price: float) -> bool:
+    """Whether a fact of that price touches most directions of the smaller side at once."""
+    return min(setting.dim_in, setting.dim_out) < _FEW_DIRECTIONS * price
+
+
+def near_outputs(setting: Setting) -> bool:
+    """Whether shared outputs are about as many as their dimension."""
+    if setting.outputs != "shared" or setting.candidates is None:
+        return False
+    low, high = _NEAR_OUTPUTS
+    return low < setting.candidates / setting.dim_out < high
 
 
 def _which_row(answer: Capacity) -> str:

@@ -1,0 +1,135 @@
+"""Pictures of a memory: what a diagnosis found, and recall under noise."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides.figures.style import (
+    ACCENT,
+    GREY,
+    HEBBIAN,
+    INK,
+    SERIES,
+    THEORY,
+    canvas,
+    house_style,
+    reference_line,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from simonides.memory.diagnosis import Diagnosis
+    from simonides.memory.recall import NoisyRecall
+
+
+def diagnosis(found: Diagnosis) -> Figure:
+    """Draw scores, leads, singular values and load."""
+    with house_style():
+        figure, (scores, leads, spectrum, load) = canvas(4, width=3.5)
+        _scores(scores, found)
+        _leads(leads, found)
+        _spectrum(spectrum, found)
+        _load(load, found)
+        return figure
+
+
+def noisy_recall(curve: NoisyRecall) -> Figure:
+    """Draw accuracy against noise: measured, predicted, and between its bounds."""
+    with house_style():
+        figure, (axes,) = canvas(width=5.6)
+        axes.fill_between(
+            curve.noise,
+            curve.lower,
+            curve.upper,
+            color=GREY,
+            alpha=0.25,
+            linewidth=0,
+            label="bounds",
+        )
+        axes.plot(curve.noise, curve.predicted, label="predicted from the leads", **SERIES[0])
+        axes.errorbar(
+            curve.noise,
+            curve.accuracy,
+            yerr=2 * curve.accuracy_stderr,
+            fmt="o",
+            markersize=4.5,
+            color=INK,
+            label="measured (±2 s.e.)",
+        )
+        axes.set(
+            title="Recall under noise",
+            xlabel="noise per input coordinate",
+            ylabel="fraction recalled",
+            ylim=(0, 1.04),
+        )
+        axes.legend()
+        return figure
+
+
+def _scores(axes: Axes, found: Diagnosis) -> None:
+    axes.fill_between(
+        found.score, found.rival_density, color=GREY, alpha=0.4, linewidth=0, label="rivals"
+    )
+    axes.fill_between(
+        found.score, found.target_density, color=ACCENT, alpha=0.4, linewidth=0, label="targets"
+    )
+    axes.plot(found.score, found.rival_density_theory, color=INK, linewidth=1, linestyle=":")
+    axes.plot(found.score, found.target_density_theory, label="theory, full", **SERIES[0])
+    seen = found.target_density + found.rival_density > 1e-4
+    low, high = (found.score[seen].min(), found.score[seen].max()) if seen.any() else (-4, 4)
+    axes.set(title="Scores", xlabel="score", ylabel="density", xlim=(low, high), ylim=(0, None))
+    axes.legend(loc="upper left", fontsize=7.5)
+
+
+def _leads(axes: Axes, found: Diagnosis) -> None:
+    bins = max(10, min(60, len(found.leads) // 10))
+    edges = np.histogram_bin_edges(found.leads, bins)
+    failed = found.leads <= max(found.margin, 0.0)
+    axes.hist(
+        [found.leads[~failed], found.leads[failed]],
+        bins=edges.tolist(),
+        stacked=True,
+        color=[ACCENT, HEBBIAN],
+        label=["stored", "failed"],
+    )
+    reference_line(axes, found.margin, "margin", vertical=True)
+    axes.set(title="Leads", xlabel="lead over the best rival", ylabel="facts")
+    axes.set_yscale("log")
+    axes.legend(loc="upper left", fontsize=7.5)
+
+
+def _spectrum(axes: Axes, found: Diagnosis) -> None:
+    number = 1 + np.arange(len(found.singular_values))
+    axes.plot(number, found.singular_values, ".", markersize=4, color=ACCENT, label="this memory")
+    axes.plot(number, found.singular_values_theory, label="theory, full", **SERIES[0])
+    axes.set(
+        title="Singular values", xlabel="number", ylabel="over root mean square", ylim=(0, None)
+    )
+    axes.legend(loc="upper right", fontsize=7.5)
+
+
+def _load(axes: Axes, found: Diagnosis) -> None:
+    bars = {
+        "asked": (found.facts, GREY),
+        "stored": (found.stored, ACCENT),
+        "capacity": (found.capacity.facts, THEORY),
+        "Hebbian": (found.capacity.facts_hebbian, HEBBIAN),
+    }
+    for place, (value, colour) in enumerate(bars.values()):
+        axes.barh(-place, value, color=colour, height=0.6)
+        axes.annotate(
+            f"{value:,.0f}", (value, -place), xytext=(3, 0), textcoords="offset points", va="center"
+        )
+    axes.set(
+        title=f"{found.fullness:.0%} of capacity",
+        xlabel="facts",
+        ylabel="",
+        yticks=[-place for place in range(len(bars))],
+        yticklabels=list(bars),
+        xlim=(0, 1.25 * max(value for value, _ in bars.values())),
+    )
+    axes.grid(visible=False, axis="y")

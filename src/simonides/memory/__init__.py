@@ -1,0 +1,1 @@
+"""A memory for people with keys and values in arrays: fit, predict, score, diagnose, keep."""

@@ -1,0 +1,116 @@
+"""What a memory looks like inside, beside what theory expects of one at capacity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides.memory.scoring import Scorer, score_unit
+from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+    from simonides.theory.capacity import Capacity
+
+_EDGES = np.linspace(-6.0, 12.0, 181)
+_DRAWS = 4
+_SEED = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """Scores, leads and singular values of a fitted memory, and theory's beside them.
+
+    Scores and leads are in units of the off-target scores' deviation
+    (:func:`simonides.memory.scoring.score_unit`); the mean score of all outputs is taken off each input's.
+    Densities are per unit of score, at the middles of bins (``score``); what lies beyond the bins counts
+    in their total. ``singular_values`` are in units of their root mean square over the smaller
+    dimension, falling; ``singular_values_theory`` are those of a random matrix of this shape, cut to
+    the rank, which is what theory expects at capacity. Theory is for random vectors without structure.
+    """
+
+    score: Reals
+    target_density: Reals
+    best_rival_density: Reals
+    rival_density: Reals
+    target_density_theory: Reals
+    rival_density_theory: Reals
+    leads: Reals
+    margin: float
+    singular_values: Reals
+    singular_values_theory: Reals
+    facts: int
+    stored: int
+    load: float
+    capacity: Capacity
+
+    @property
+    def fullness(self) -> float:
+        """Facts over the capacity for random ones."""
+        return self.facts / self.capacity.facts
+
+    def __str__(self) -> str:
+        least, middle = np.min(self.leads), np.median(self.leads)
+        return (
+            f"{self.stored:,} of {self.facts:,} facts stored, {self.fullness:.0%} of capacity "
+            f"({self.capacity.facts:,.0f}); leads: least {least:.3g}, median {middle:.3g}"
+        )
+
+
+def diagnose(
+    scorer: Scorer,
+    inputs: Reals,
+    targets: Integers,
+    *,
+    stored: int,
+    load: float,
+    capacity: Capacity,
+) -> Diagnosis:
+    """Return the diagnosis of a memory and the facts it was asked to store."""
+    unit = score_unit(scorer, inputs, targets)
+    unit = unit if unit > 0 else 1.0
+    middles = (_EDGES[1:] + _EDGES[:-1]) / 2
+    counts = np.zeros((3, len(middles)))
+    leads = np.empty(len(inputs))
+    for rows, scores in scorer.blocks(inputs):
+        scores = (scores - scores.mean(axis=1, keepdims=True)) / unit
+        place = np.arange(len(scores)), targets[rows]
+        own = scores[place]
+        rivals = np.delete(scores.ravel(), place[0] * scores.shape[1] + place[1])
+        best = rivals.reshape(len(scores), -1).max(axis=1)
+        leads[rows] = own - best
+        counts += [np.histogram(part, _EDGES)[0] for part in (own, best, rivals)]
+    totals = np.array([len(inputs), len(inputs), len(inputs) * (len(scorer.outputs) - 1)])
+    densities = counts / totals[:, None] / np.diff(_EDGES)
+    setting, competing = capacity.setting, max(capacity.candidates, 2.0)
+    values = np.linalg.svd(scorer.weights, compute_uv=False)
+    size = np.sqrt(np.mean(values**2))
+    return Diagnosis(
+        score=middles,
+        target_density=densities[0],
+        best_rival_density=densities[1],
+        rival_density=densities[2],
+        target_density_theory=TargetScoreLaw(competing, setting.margin).pdf(middles),
+        rival_density_theory=RivalScoreLaw(competing, setting.margin).pdf(middles),
+        leads=leads,
+        margin=setting.margin,
+        singular_values=values / (size if size > 0 else 1.0),
+        singular_values_theory=_random_spectrum(scorer.weights.shape, setting.rank),
+        facts=len(inputs),
+        stored=stored,
+        load=load,
+        capacity=capacity,
+    )
+
+
+def _random_spectrum(shape: tuple[int, ...], rank: int | None) -> Reals:
+    """Return the falling singular values of a random matrix, averaged over a few, cut to the rank."""
+    rng = np.random.default_rng(_SEED)
+    values = np.mean(
+        [np.linalg.svd(rng.standard_normal(shape), compute_uv=False) for _ in range(_DRAWS)], axis=0
+    )
+    if rank is not None:
+        values[rank:] = 0.0
+    return np.asarray(values / np.sqrt(np.mean(values**2)))

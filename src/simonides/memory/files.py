@@ -1,0 +1,121 @@
+"""A memory on disk: arrays by name and a line of JSON. Nothing in a file is ever executed.
+
+``.npz`` always, ``.safetensors`` with the library of that name. Archives are written without compression,
+and one that would unpack to more than its own size is refused before anything is allocated.
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_FORMAT = 1
+_NOTE = "simonides"
+_KIND = "a memory written by save"
+_ENDINGS = (".npz", ".safetensors")
+_UNREADABLE = (
+    AttributeError,  # a lone array instead of an archive
+    KeyError,
+    TypeError,
+    ValueError,
+    EOFError,
+    OSError,
+    MemoryError,
+    NotImplementedError,  # zip features that no writer of ours uses
+    RuntimeError,
+    zipfile.BadZipFile,
+)
+"""What reading a damaged or foreign archive may raise."""
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """What a file holds: named arrays, and the rest as plain JSON values."""
+
+    arrays: Mapping[str, Any]
+    note: Mapping[str, Any]
+
+
+def write(path: str | Path, saved: Saved) -> Path:
+    """Write arrays and note; the ending of the path chooses the format."""
+    path = _checked(path)
+    note = json.dumps({"format": _FORMAT, **saved.note})
+    arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
+    if path.suffix == ".npz":
+        with path.open("wb") as file:
+            np.savez(file, allow_pickle=False, **{_NOTE: np.array(note)}, **arrays)
+    else:
+        _safetensors("save_file")(arrays, path, metadata={_NOTE: note})
+    return path
+
+
+def read(path: str | Path) -> Saved:
+    """Read arrays and note, refusing what ``write`` did not write."""
+    path = _checked(path)
+    if not path.is_file():
+        raise arguments.refuse("path", str(path), "a file", "save a memory there first")
+    try:
+        arrays, text = _read_npz(path) if path.suffix == ".npz" else _read_safetensors(path)
+        note = json.loads(text)
+        version = note.pop("format")
+    except _UNREADABLE as error:
+        reason = str(error).split("\n")[0] or type(error).__name__
+        raise arguments.refuse("path", str(path), _KIND, reason) from None
+    if version != _FORMAT:
+        raise arguments.refuse("format", version, str(_FORMAT), "write the file again")
+    return Saved(arrays, note)
+
+
+def _read_npz(path: Path) -> tuple[dict[str, Any], str]:
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(member.file_size for member in archive.infolist())
+    if unpacked > path.stat().st_size:
+        raise ValueError(f"it would unpack to {unpacked:,} bytes")
+    with np.load(path, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    return arrays, str(arrays.pop(_NOTE))
+
+
+def _read_safetensors(path: Path) -> tuple[dict[str, Any], str]:
+    from_library = _safetensors("safe_open")
+    try:
+        with from_library(path, framework="numpy") as file:
+            note = (file.metadata() or {})[_NOTE]
+            return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
+    except Exception as error:
+        # The library raises a class of its own, which is an Exception and nothing else.
+        if type(error).__name__ != "SafetensorError":
+            raise
+        raise ValueError(str(error)) from None
+
+
+def _safetensors(name: str) -> Any:
+    try:
+        import safetensors
+        import safetensors.numpy
+    except ModuleNotFoundError as missing:
+        if missing.name != "safetensors":
+            raise
+        raise arguments.refuse(
+            "path", ".safetensors", ".npz without the library", "pip install 'simonides[hf]'"
+        ) from None
+    return safetensors.numpy.save_file if name == "save_file" else safetensors.safe_open
+
+
+def _checked(path: str | Path) -> Path:
+    path = Path(path)
+    if path.suffix not in _ENDINGS:
+        raise arguments.refuse("path", str(path), f"ending in {_ENDINGS}", "choose a format")
+    if not path.parent.is_dir():
+        raise arguments.refuse("path", str(path), "in a folder that exists", "make it first")
+    return path

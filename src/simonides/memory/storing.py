@@ -1,0 +1,69 @@
+"""Storing facts: an attempt at all of them, then as many as can be, and what is known about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides.memory.attempt import attempt, bounded, proof
+from simonides.memory.most import store_most, stored_facts
+from simonides.memory.room import refuse_if_too_large, streams
+from simonides.memory.scoring import Scorer
+from simonides.memory.streaming import streamed
+from simonides.problems import checked
+from simonides.theory.capacity import capacity_of
+from simonides.theory.setting import Setting
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals, Truths
+    from simonides.certificate import Certificate
+    from simonides.memory.facts import Facts
+    from simonides.memory.recipe import Recipe
+    from simonides.solvers.solution import Solution
+    from simonides.theory.capacity import Capacity
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """Weights, which facts they store, the proof for or against all of them, and theory beside it."""
+
+    solution: Solution
+    stored: Truths
+    certificate: Certificate | None
+    capacity: Capacity
+    load: float
+
+
+def store(facts: Facts, recipe: Recipe, start: Reals | None = None) -> Stored:
+    """Store facts by a recipe; ``start`` warm-starts the methods that can be."""
+    setting = setting_of(facts, recipe)
+    theory = capacity_of(setting)
+    load = setting.load(len(facts.targets))
+    if streams(facts, recipe):
+        outputs = facts.candidates(recipe.normalize_outputs)
+        solution = bounded(streamed(facts, outputs, recipe.method), recipe.rank)
+        leads = Scorer(solution.weights, solution.factors, outputs).leads(
+            facts.inputs, facts.targets
+        )
+        return Stored(solution, leads > 0, None, theory, load)
+    refuse_if_too_large(facts, recipe)
+    problem = facts.problem(recipe.normalize_outputs)
+    solution = attempt(problem, recipe, start)
+    stored = stored_facts(problem, solution, recipe.margin)
+    certificate = proof(problem, solution)
+    if recipe.strict and not stored.all() and not solution.interrupted:
+        fixed = replace(setting, candidates=problem.candidates)
+        guess = capacity_of(fixed).facts
+        solution = store_most(problem, recipe, attempt, solution, guess)
+        stored = stored_facts(problem, solution, recipe.margin)
+    return Stored(solution, stored, certificate, theory, load)
+
+
+def setting_of(facts: Facts, recipe: Recipe) -> Setting:
+    """Return what theory is to be asked about these facts."""
+    dim_in, dim_out = int(np.shape(facts.inputs)[1]), int(facts.outputs.shape[1])
+    candidates = None if facts.paired else len(facts.outputs)
+    rank = None if recipe.rank is None else checked.rank_of_shape(recipe.rank, dim_in, dim_out)
+    return Setting(dim_in, dim_out, candidates, rank, recipe.margin)

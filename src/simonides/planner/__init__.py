@@ -1,0 +1,1 @@
+"""What the linear layers of a real model could hold: read their shapes, price them, choose ranks."""

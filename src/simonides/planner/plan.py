@@ -1,0 +1,202 @@
+"""How many facts each linear layer could hold: at full rank, and as a low-rank adapter."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from simonides import arguments
+from simonides.planner.names import short_names
+from simonides.theory.setting import Setting
+from simonides.theory.trust import (
+    FEW_DIRECTIONS_NOTE,
+    NEAR_OUTPUTS_NOTE,
+    few_directions,
+    near_outputs,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.planner.model import Layer, Model
+
+CLAIM = (
+    "An upper bound for arbitrary key-to-value facts in one linear map with fixed generic embeddings; "
+    "not a promise about a whole trained network."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The facts that one matrix can hold among so many candidates; each costs ``price`` parameters."""
+
+    setting: Setting
+    facts: float
+    facts_stderr: float
+    price: float
+
+    @property
+    def rank(self) -> int:
+        """The rank bound, or the smaller dimension where there is none."""
+        least = min(self.setting.dim_in, self.setting.dim_out)
+        return least if self.setting.rank is None else self.setting.rank
+
+    @property
+    def bits_per_parameter(self) -> float:
+        """Bits that the facts say, over free parameters."""
+        return self.setting.bits_per_parameter(self.facts)
+
+    @property
+    def criterion(self) -> str:
+        """What counts as holding a fact, and with what matrix."""
+        assert self.setting.candidates is not None  # a plan always has them
+        full = self.setting.rank is None
+        rank = "full rank" if full else f"rank at most {self.setting.rank:,}"
+        return f"{rank}; every target beats each of its {self.setting.candidates - 1:,} rivals"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A layer and its bounds; ``lora`` is None unless a rank was asked for."""
+
+    layer: Layer
+    full: Bound
+    lora: Bound | None
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """All matrices of a plan, each as a memory of its own."""
+
+    matrices: int
+    parameters: int
+    facts: float
+    facts_stderr: float
+    bits_per_parameter: float
+    criterion: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What the layers of a model could hold among ``candidates``, at full rank and ``lora_rank``."""
+
+    model: Model
+    candidates: int
+    lora_rank: int | None
+    rows: tuple[Row, ...]
+
+    @property
+    def total(self) -> Total:
+        """The sum over all matrices at full rank."""
+        return self._sum([(row.layer.count, row.full) for row in self.rows])
+
+    @property
+    def total_lora(self) -> Total | None:
+        """The sum over all adapters, if a rank was asked for."""
+        adapters = [(row.layer.count, row.lora) for row in self.rows if row.lora is not None]
+        return self._sum(adapters) if adapters else None
+
+    def _sum(self, bounds: list[tuple[int, Bound]]) -> Total:
+        parameters = sum(count * bound.setting.parameters for count, bound in bounds)
+        facts = sum(count * bound.facts for count, bound in bounds)
+        # Matrices of one shape share their sampling error, so it adds up; between shapes that is cautious.
+        stderr = sum(count * bound.facts_stderr for count, bound in bounds)
+        return Total(
+            matrices=sum(count for count, _ in bounds),
+            parameters=parameters,
+            facts=facts,
+            facts_stderr=stderr,
+            bits_per_parameter=facts * math.log2(self.candidates) / parameters,
+            criterion="each matrix by itself, as its layer's criterion says",
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Short names of the layers, row by row."""
+        return tuple(short_names([row.layer.name for row in self.rows]))
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know before relying on the numbers."""
+        notes = [
+            f"Held means that every target beats each of its {self.candidates - 1:,} rivals.",
+            CLAIM,
+            "The total takes each matrix as a memory of its own, which the layers of a network are not.",
+        ]
+        if self.lora_rank is not None:
+            notes.append("Under a rank bound the number is the replica-symmetric upper bound.")
+            if capped := self._where(lambda row: row.layer.shortest < (self.lora_rank or 0)):
+                notes.append(
+                    "No rank exceeds the smaller dimension: full rank stands for rank "
+                    f"{self.lora_rank:,} in {capped}."
+                )
+        if thin := self._where(lambda row: few_directions(row.full.setting, row.full.price)):
+            notes.append(f"{thin}: {FEW_DIRECTIONS_NOTE}")
+        if wide := self._where(lambda row: near_outputs(row.full.setting)):
+            notes.append(f"{wide}: {NEAR_OUTPUTS_NOTE}")
+        return tuple(notes)
+
+    def _where(self, holds: Callable[[Row], bool]) -> str:
+        named = zip(self.names, self.rows, strict=True)
+        return ", ".join(name for name, row in named if holds(row))
+
+
+def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None = None) -> Plan:
+    """Return how many arbitrary facts each linear layer of a model can hold at most.
+
+    ``candidates`` are the outputs that compete, by default the model's vocabulary. Where ``lora_rank``
+    exceeds a layer's smaller dimension, that layer has its full rank.
+
+    Raises ``ValueError`` if the vocabulary is unknown and no candidates are given, and for a rank that
+    no layer can have.
+
+    >>> from simonides.planner.source import read_model
+    >>> first = plan(read_model("gpt2"), lora_rank=16).rows[0]
+    >>> round(first.full.facts), round(first.lora.facts)
+    (122474, 6013)
+    """
+    if candidates is None and model.vocabulary is None:
+        raise arguments.refuse(
+            "candidates",
+            candidates,
+            f"given, for {model.source} does not say its vocabulary",
+            "pass --candidates with the number of outputs that compete",
+        )
+    competing = model.vocabulary if candidates is None else candidates
+    if lora_rank is not None:
+        most = max(layer.shortest for layer in model.layers)
+        arguments.whole("lora_rank", lora_rank, remedy="pass the rank of the adapters")
+        if lora_rank > most:
+            raise arguments.refuse(
+                "lora_rank",
+                lora_rank,
+                f"at most {most}",
+                "no rank exceeds the smaller dimension, and no layer has a larger one",
+            )
+    rows = []
+    for layer in model.layers:
+        full = bound(Setting(layer.dim_in, layer.dim_out, competing))
+        lora = None if lora_rank is None else bound(at_rank(full.setting, lora_rank))
+        rows.append(Row(layer, full, lora))
+    kept = rows[0].full.setting.candidates
+    assert kept is not None  # a model has layers, and each setting the candidates
+    return Plan(model, kept, lora_rank, tuple(rows))
+
+
+def at_rank(setting: Setting, rank: int) -> Setting:
+    """Return the setting with a rank bound, or its full rank where that is no more."""
+    most = min(setting.dim_in, setting.dim_out)
+    return Setting(setting.dim_in, setting.dim_out, setting.candidates, min(rank, most))
+
+
+@lru_cache(maxsize=4096)
+def bound(setting: Setting) -> Bound:
+    """Return the capacity at fixed candidates: effective parameters over the price of a fact.
+
+    The ``facts`` of :func:`simonides.theory.capacity.capacity_of`, without the rules it compares with.
+    """
+    assert setting.candidates is not None
+    budget, price = setting.effective_parameters(), setting.price(setting.candidates).value
+    return Bound(setting, budget.value / price, budget.stderr / price, price)

@@ -1,0 +1,75 @@
+"""Which rank a number of facts needs, layer by layer and over all of them, and its PEFT spelling."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from simonides import arguments
+from simonides.planner.names import module_keys
+from simonides.planner.plan import at_rank, bound
+
+if TYPE_CHECKING:
+    from simonides.planner.plan import Plan
+    from simonides.theory.setting import Setting
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The smallest ranks that suffice for ``facts`` facts.
+
+    ``alone`` gives, for each row of the plan, the rank at which one such matrix holds them all, or None if
+    not even full rank does; ``together`` the common rank at which all matrices hold them in all.
+    ``rank_pattern`` spells ``alone`` for PEFT.
+    """
+
+    facts: int
+    alone: tuple[int | None, ...]
+    together: int | None
+    rank_pattern: dict[str, int]
+
+
+def recommend(plan: Plan, facts: int) -> Recommendation:
+    """Return the smallest ranks at which the layers of a plan can hold that many facts.
+
+    For linear memories on their own, ranks below are ruled out by the upper bound; these are not promised.
+
+    >>> from simonides.planner.plan import plan
+    >>> from simonides.planner.source import read_model
+    >>> recommend(plan(read_model("gpt2")), 20_000).together
+    2
+    """
+    facts = arguments.whole("facts", facts, remedy="pass the number of facts to store")
+    alone = tuple(_alone(row.full.setting, facts) for row in plan.rows)
+    keys = module_keys([row.layer.name for row in plan.rows])
+    ranks = {key: rank for key, rank in zip(keys, alone, strict=True) if rank is not None}
+    return Recommendation(
+        facts=facts,
+        alone=alone,
+        together=_together(plan, facts),
+        # PEFT takes the first key that fits the end of a module's name: the longer ones come first.
+        rank_pattern=dict(sorted(ranks.items(), key=lambda item: -item[0].count("."))),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _alone(setting: Setting, facts: int) -> int | None:
+    from simonides.theory.requirements import smallest_rank
+
+    return smallest_rank(setting, facts) if bound(setting).facts >= facts else None
+
+
+def _together(plan: Plan, facts: int) -> int | None:
+    def held(rank: int) -> float:
+        return sum(
+            row.layer.count * bound(at_rank(row.full.setting, rank)).facts for row in plan.rows
+        )
+
+    low, high = 0, max(row.layer.shortest for row in plan.rows)
+    if held(high) < facts:
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if held(middle) >= facts else (middle, high)
+    return high

@@ -1,0 +1,88 @@
+"""Where a model's shapes come from: a config, the header of its weights, or a well-known name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simonides import arguments
+from simonides.planner import families, tensors
+from simonides.planner.catalogue import CONFIGS
+from simonides.planner.header import LONGEST_HEADER, Tensor, read_header
+from simonides.planner.strict_json import read_object
+
+if TYPE_CHECKING:
+    from simonides.planner.model import Model
+
+_JSON = "a model's config.json or model.safetensors.index.json"
+
+
+def read_model(source: str) -> Model:
+    """Return the model that a file describes or a name stands for.
+
+    ``source`` is a Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists
+    several of them, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`. Weights are
+    not read. Raises ``ValueError`` for anything else, ``OSError`` if a file cannot be read.
+
+    >>> [layer.name for layer in read_model("gpt2").layers][:2]
+    ['h.*.attn.c_attn', 'h.*.attn.c_proj']
+    """
+    path = Path(source)
+    if path.is_file():
+        found = _from_json(path) if path.suffix == ".json" else _from_tensors(source)
+    elif source.lower() in CONFIGS:
+        found = families.model_of(source.lower(), CONFIGS[source.lower()])
+    elif path.is_dir():
+        raise arguments.refuse(
+            "file", source, "a file, not a folder", "pass the config.json or .safetensors in it"
+        )
+    else:
+        raise arguments.refuse(
+            "file", source, "a file that exists or a known name", f"these are {', '.join(CONFIGS)}"
+        )
+    if not found.layers:
+        raise arguments.refuse(
+            "file", source, "a model with linear layers", "none of its tensors is one; pass another"
+        )
+    return found
+
+
+def _from_json(path: Path) -> Model:
+    if path.stat().st_size > LONGEST_HEADER:
+        raise arguments.refuse(
+            "file", str(path), f"at most {LONGEST_HEADER:,} bytes", f"pass {_JSON}"
+        )
+    found = read_object(str(path), path.read_bytes(), _JSON, "pass another")
+    if "weight_map" in found:
+        return tensors.model_of(str(path), _shards(path, found["weight_map"]))
+    return families.model_of(str(path), found)
+
+
+def _from_tensors(source: str) -> Model:
+    return tensors.model_of(source, read_header(source))
+
+
+def _shards(path: Path, homes: Any) -> dict[str, Tensor]:
+    """Return the tensors of all files that an index names, which lie beside it."""
+    if not isinstance(homes, dict) or not all(_plain_name(home) for home in homes.values()):
+        raise arguments.refuse(
+            "file", str(path), _JSON, "its weight_map must give the name of a file for each tensor"
+        )
+    found: dict[str, Tensor] = {}
+    for home in sorted(set(homes.values())):
+        for name, tensor in read_header(str(path.parent / home)).items():
+            if homes.get(name) != home:
+                raise arguments.refuse(
+                    "file", str(path), "the index of its files", f"{name!r} is not where it says"
+                )
+            found[name] = tensor
+    if missing := sorted(homes.keys() - found.keys()):
+        raise arguments.refuse(
+            "file", str(path), "the index of its files", f"{missing[0]!r} is in none of them"
+        )
+    return dict(sorted(found.items()))
+
+
+def _plain_name(home: object) -> bool:
+    """Whether this is the name of a file in the same folder, not a path to elsewhere."""
+    return isinstance(home, str) and home not in ("", ".", "..") and not {*home} & {*"/\\\0"}

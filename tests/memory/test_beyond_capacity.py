@@ -1,0 +1,62 @@
+"""When not every fact fits: as many as can be, named, with a warning and a proof."""
+
+import numpy as np
+import pytest
+from drawn import fitted, gaussian
+
+from simonides import AssociativeMemory, capacity, verify
+from simonides.certificate import Claim
+from simonides.memory.shortfall import NotAllStoredWarning
+from simonides.solvers.cross_entropy import cross_entropy
+
+
+def test_beyond_capacity_most_is_stored_and_the_rest_named():
+    X, Y = gaussian(60, 12)
+    with pytest.warns(NotAllStoredWarning, match=r"of 60 facts .* \d+\.\d% above"):
+        memory = AssociativeMemory().fit(X, Y)
+    recalled = memory.predict(X) == np.arange(60)
+    np.testing.assert_array_equal(np.flatnonzero(~recalled), memory.failed_)
+    assert memory.n_stored_ == recalled.sum() == 60 - len(memory.failed_)
+    # Chosen facts beat as many random ones as theory lets fit among 60 candidates, and training.
+    assert memory.n_stored_ > capacity(12, candidates=60).facts
+    assert memory.n_stored_ > cross_entropy(memory.problem()).recalled
+    assert verify(memory.certificate_, memory.problem()).valid
+    assert memory.certificate_.claim is Claim.NOT_STORABLE
+
+
+def test_a_contradiction_costs_one_fact():
+    X, Y = gaussian(20, 12)
+    X[7] = X[3]
+    with pytest.warns(NotAllStoredWarning, match="1 of 20 facts"):
+        memory = AssociativeMemory().fit(X, Y)
+    assert memory.failed_.tolist() in ([3], [7])
+
+
+def test_a_zero_input_is_the_one_that_fails():
+    X, Y = gaussian(20, 12)
+    X[5] = 0
+    with pytest.warns(NotAllStoredWarning):
+        memory = AssociativeMemory().fit(X, Y)
+    assert memory.failed_.tolist() == [5]
+
+
+def test_an_output_between_others_fails():
+    X, Y = gaussian(20, 12)
+    Y[4] = (Y[1] + Y[2]) / 2
+    with pytest.warns(NotAllStoredWarning, match="structure"):
+        memory = AssociativeMemory().fit(X, Y)
+    assert memory.failed_.tolist() == [4]
+
+
+def test_a_rule_that_stores_less_says_what_would_store_more():
+    with pytest.warns(NotAllStoredWarning, match="method='feasibility' stores all"):
+        fitted(20, 12, method="hebbian")
+
+
+def test_beyond_capacity_at_bounded_rank():
+    X, Y = gaussian(40, 12)
+    with pytest.warns(NotAllStoredWarning):
+        memory = AssociativeMemory(rank=4).fit(X, Y)
+    assert 15 < memory.n_stored_ < 40
+    assert np.linalg.matrix_rank(memory.weights_) == 4
+    assert memory.certificate_ is None
