@@ -34,9 +34,13 @@ _HEADINGS = {
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
+    "trained": "recalled by training",
+    "random": "random ones kept",
+    "easy": "easy ones kept",
 }
 _TABLES = (
     "thresholds",
+    "beyond",
     "training",
     "programming",
     "converging",
