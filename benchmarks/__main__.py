@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from benchmarks import (
+    beyond,
     crosstalk,
     directions,
     growth,
@@ -28,6 +29,7 @@ BENCHMARKS = {
     "margins": margins.run,
     "outputs": outputs.run,
     "thresholds": thresholds.run,
+    "beyond": beyond.run,
     "loops": growth.loops,
     "rules": speed.rules,
     "searching": speed.searching,

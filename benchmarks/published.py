@@ -51,9 +51,13 @@ _HEADINGS = {
     "gradient_ratio": "gradient, predicted over simulated",
     "halfway": "steps to half the guessing loss",
     "first_gradient": "first gradient norm",
+    "trained": "recalled by training",
+    "random": "random ones kept",
+    "easy": "easy ones kept",
 }
 _TABLES = (
     "thresholds",
+    "beyond",
     "training",
     "training_large",
     "programming",

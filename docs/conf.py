@@ -48,6 +48,21 @@ def compute_pictures(_app: object) -> None:
     for curve in CURVES.values():
         sys.stdout.write(f"computing {curve.name}\n")
         save(draw(curve.table()), PICTURES / f"{curve.name}.svg")
+    _draw_memory()
+
+
+def _draw_memory() -> None:
+    """Draw the memory of the guide: 300 facts of 50 dimensions."""
+    import numpy as np
+
+    from simonides import AssociativeMemory
+    from simonides.figures import memory as pictures
+    from simonides.figures.style import save
+
+    inputs, outputs = np.random.default_rng(0).standard_normal((2, 300, 50))
+    memory = AssociativeMemory().fit(inputs, outputs)
+    save(pictures.diagnosis(memory.diagnose()), PICTURES / "diagnosis.svg")
+    save(pictures.noisy_recall(memory.recall_under_noise()), PICTURES / "noise.svg")
 
 
 def setup(app: object) -> None:
