@@ -22,6 +22,7 @@ ROOMS = [
     "solvers",
     "experiments",
     "curves",
+    "reproduction",
     "figures",
     "report",
     "cli",

@@ -5,7 +5,17 @@ from __future__ import annotations
 import typer
 
 from simonides import __version__
-from simonides.cli import capacity, decide, report, require, sweep, theory, threshold, train, verify
+from simonides.cli import (
+    capacity,
+    decide,
+    reproduce,
+    require,
+    sweep,
+    theory,
+    threshold,
+    train,
+    verify,
+)
 
 app = typer.Typer(
     name="simonides",
@@ -43,4 +53,4 @@ app.command("threshold")(threshold.threshold)
 app.command("train")(train.train)
 app.add_typer(sweep.app, name="sweep")
 app.command("theory")(theory.theory)
-app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)
