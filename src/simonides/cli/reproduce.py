@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simonides.reproduction.plans import Plan
     from simonides.reproduction.run import Reproduction
 
-_THEORY = ("price", "load", "tail", "overlap", "hebbian")
+_THEORY = ("price", "load", "hebbian")
 """Theory curves shown after the figures: those that the figures do not hold already."""
 
 
@@ -49,7 +49,7 @@ def reproduce(
     Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost. Stopped or killed, run the
     same command again: it measures what is missing.
 
-    Example: simonides reproduce --quick --out build/demo
+    Example: simonides reproduce C.2 --quick --out build/reproduction
     """
     from simonides.report.page import checked_folder, write_report
     from simonides.reproduction.catalogue import chosen

@@ -21,8 +21,8 @@ _TRAINED = ({"name": "cross-entropy", "max_steps": 200},)
 _QUICK_LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3)
 _FULL_LOADS = tuple(round(0.1 + 0.05 * step, 2) for step in range(27))
 _HEBBIAN_LOADS = (
-    *(round(0.02 * step, 2) for step in range(1, 21)),
-    *(round(0.1 * step, 1) for step in range(5, 14)),
+    *(round(0.01 * step, 2) for step in range(1, 13)),
+    *(0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3),
 )
 _MARGIN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 
@@ -80,8 +80,8 @@ QUICK = Plan(
             _spec(BOTH, (25,), _TRAINED, 3, loads=_QUICK_LOADS, rank_fractions=FRACTIONS[:-1]),
         ),
         "hebbian": (
-            _spec("original", (25, 50), ("hebbian",), 20, loads=_HEBBIAN_LOADS),
-            _spec("decoupled", (25,), ("hebbian",), 20, loads=_HEBBIAN_LOADS),
+            _spec("original", (25, 50), ("hebbian",), 30, loads=_HEBBIAN_LOADS),
+            _spec("decoupled", (25,), ("hebbian",), 10, loads=_HEBBIAN_LOADS),
         ),
         "regimes": (_spec(BOTH, (25, 50), _TRAINED, 6, relative_loads=REGIMES),),
         "spectra": (
@@ -90,10 +90,10 @@ QUICK = Plan(
             ),
         ),
         "thresholds": (
-            _spec(BOTH, (12, 17, 25), _THRESHOLD, 16),
-            _spec(BOTH, (35, 50), _THRESHOLD, 4),
+            _spec(BOTH, (12, 17, 25), _THRESHOLD, 12),
+            _spec(BOTH, (35,), _THRESHOLD, 8),
         ),
-        "bounded": (_spec(BOTH, (16,), _THRESHOLD, 4, rank_fractions=FRACTIONS),),
+        "bounded": (_spec("original", (25,), _THRESHOLD, 3, rank_fractions=FRACTIONS),),
         "margin": (_spec(BOTH, (25,), _MARGIN, 4, relative_loads=_MARGIN_SHARES),),
         "protocol": (
             _spec(
@@ -142,7 +142,10 @@ FULL = Plan(
             _spec(BOTH, (50,), _THRESHOLD, 20),
             _spec("original", (100,), _THRESHOLD, 10),
         ),
-        "bounded": (_spec(BOTH, (16, 25), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
+        "bounded": (
+            _spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),
+            _spec("original", (50,), _THRESHOLD, 3, rank_fractions=FRACTIONS),
+        ),
         "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),
         "protocol": (
             _spec(

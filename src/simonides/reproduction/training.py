@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from simonides.reproduction.results import Results, Row
 
 _SEED = 31
-_SHARES = (0.2, 0.999, 1.01, 1.04, 1.1, 1.2, 1.4)
+_SHARES = (0.2, 0.999, 1.01, 1.05, 1.15, 1.4)
 
 
 def figure_1(results: Results) -> dict[str, Table]:

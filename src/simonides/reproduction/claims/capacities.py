@@ -127,9 +127,9 @@ def fourfold_gap(results: Results) -> Claim:
     best = groups(results.rows("thresholds", problem="original"), "dim")
     words, verdicts = [], []
     for (dim,), part in hebbian.items():
-        if (dim,) not in best:
-            continue
         rule, rule_theory = hebbian_threshold(part)
+        if (dim,) not in best or rule.value == 0:  # no load on the grid was low enough for the rule
+            continue
         top = threshold_load(best[dim,])
         ratio = top.value / rule.value
         error = ratio * math.hypot(top.stderr / top.value, rule.stderr / rule.value)

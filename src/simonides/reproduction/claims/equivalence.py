@@ -92,7 +92,7 @@ def spectra(results: Results) -> Claim:
         "equal-spectra",
         "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
         "same law",
-        f"d = {dim}, largest difference of distribution functions: {words}",
+        f"d = {dim}, largest difference of distribution functions, instances exchanged for p: {words}",
         verdict,
         "sweeps/spectra, sweeps/regimes, Figure 3",
     )
@@ -111,7 +111,7 @@ def scores(results: Results) -> Claim:
         "equal-scores",
         "Target scores have the same law in the two problems (Section 3.3, Fig. 4)",
         "same law",
-        f"d = {dim}, largest difference of distribution functions: {words}",
+        f"d = {dim}, largest difference of distribution functions, instances exchanged for p: {words}",
         verdict,
         "sweeps/regimes, Figure 4",
     )
@@ -125,7 +125,9 @@ def _compared(parts: dict[str, list[Row]], law: Callable[[Row], Reals]) -> tuple
         )
         chances.append(permutation_p(one, other))
         distances.append(distance(one, other))
-        words.append(f"{name}: {distances[-1]:.3f} (p = {chances[-1]:.2g})")
+        words.append(
+            f"{name}: {distances[-1]:.3f} (p = {chances[-1]:.2g}, {len(one)} and {len(other)})"
+        )
     whole = min(chances) * len(chances) >= _LEVEL
     return "; ".join(words), graded(whole, max(distances) < 0.1)
 

@@ -174,8 +174,8 @@ def first_moment(results: Results) -> Claim:
     whole = all(is_near(one, facts**-facts) for facts, (_, one) in found.items())
     return Claim(
         "first-moment",
-        "A random matrix solves the decoupled problem with probability exactly p^-p; for the original there "
-        "is no closed form (Section 5.1, Appendix B)",
+        "A random matrix solves the decoupled problem with probability exactly p^-p; for the original "
+        "there is no closed form (Section 5.1, Appendix B)",
         "p^-p",
         words,
         graded(whole, False),
