@@ -56,7 +56,7 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
         process.communicate(timeout=60)
     assert process.returncode == 130
     before = status(sweep).done
-    assert 0 < before
+    assert before > 0
     found = answer("reproduce", "margin", "--out", str(out))
     assert status(sweep).left == 0
     assert Path(found["report"]).exists()

@@ -90,10 +90,10 @@ QUICK = Plan(
             ),
         ),
         "thresholds": (
-            _spec(BOTH, (12, 17, 25), _THRESHOLD, 12),
-            _spec(BOTH, (35,), _THRESHOLD, 8),
+            _spec(BOTH, (12, 17, 25), _THRESHOLD, 8),
+            _spec(BOTH, (35,), _THRESHOLD, 4),
         ),
-        "bounded": (_spec("original", (25,), _THRESHOLD, 3, rank_fractions=FRACTIONS),),
+        "bounded": (_spec("original", (25,), _THRESHOLD, 2, rank_fractions=FRACTIONS),),
         "margin": (_spec(BOTH, (25,), _MARGIN, 4, relative_loads=_MARGIN_SHARES),),
         "protocol": (
             _spec(
@@ -101,7 +101,7 @@ QUICK = Plan(
                 (25,),
                 _solvers_of_protocol(2000),
                 2,
-                loads=(0.6, 0.8, 0.9, 1.0, 1.2),
+                loads=(0.8, 0.9, 1.2),
                 rank_fractions=(0.25, 1.0),
             ),
         ),

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.figures.paper.marks import BARS, CURVE, PROBLEMS, capacity_edge, grid, part_of
+from simonides.figures.paper.marks import (
+    BARS,
+    CURVE,
+    PROBLEMS,
+    capacity_edge,
+    grid,
+    legend_below,
+    part_of,
+)
 from simonides.figures.style import GREY
 
 if TYPE_CHECKING:
@@ -40,5 +48,5 @@ def draw(tables: Mapping[str, Table]) -> Figure:
         capacity_edge(axes, edges["finite_size"][0], "finite-size capacity")
         axes.set(title=f"$d$ = {dim:g}", xlabel="load $p\\,\\log p\\,/\\,d^2$", ylim=(0, 1.05))
     panels[0].set_ylabel("accuracy")
-    panels[0].legend(loc="center left", bbox_to_anchor=(0.0, 0.45), fontsize=6.8)
+    legend_below(figure, panels[0])
     return figure

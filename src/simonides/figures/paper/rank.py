@@ -32,6 +32,8 @@ def draw(tables: Mapping[str, Table]) -> Figure:
         )
         for code, name, mark in PROBLEMS:
             part = part_of(measured, dim=dim, decoupled=code)
+            if not len(part):
+                continue
             axes.errorbar(
                 part["rank"] / dim, part["per_parameter"], part["per_parameter_stderr"],
                 label=name, **{**BARS, **mark},
