@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from simonides.reproduction.plans import Plan
     from simonides.reproduction.run import Reproduction
 
-_THEORY = ("price", "load", "hebbian")
-"""Theory curves shown after the figures: those that the figures do not hold already."""
+_QUICK_CURVES = ("price", "load", "hebbian")
+"""Theory curves that a quick run shows after the figures; a full one shows all."""
 
 
 def reproduce(
@@ -60,7 +60,7 @@ def reproduce(
     plan = PLANS["quick" if quick else "full"]
     with plain_warnings():
         found = _found(plan, asked, out, workers, retry_failed, quiet=as_json)
-        theory = _curves(quiet=as_json) if not figures else {}
+        theory = {} if figures else _curves(quick, quiet=as_json)
         path = write_report(out, found, theory)
     if as_json:
         output.print_json(
@@ -128,8 +128,9 @@ def _found(
     return run.Reproduction(plan, asked, tables, claims, tallies, seconds)
 
 
-def _curves(*, quiet: bool) -> dict[str, Table]:
+def _curves(quick: bool, *, quiet: bool) -> dict[str, Table]:
     from simonides.curves.catalogue import CURVES
 
-    shown = steps(_THEORY, "computing curve", quiet=quiet, label=str)
+    names = _QUICK_CURVES if quick else tuple(CURVES)
+    shown = steps(names, "computing curve", quiet=quiet, label=str)
     return {name: CURVES[name].table() for name in shown}
