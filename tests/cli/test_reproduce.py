@@ -41,7 +41,7 @@ def test_a_full_disk_is_said_in_one_line_and_loses_nothing(tmp_path):
     out.mkdir()
     (out / "figures").mkdir()
     (out / "figures" / "figure-C.2.svg").symlink_to("/dev/full")
-    assert "No space left" in refused("reproduce", "C.2", "--out", str(out))
+    assert "No space left" in refused("reproduce", "C.2", "--out", str(out), "--json")
 
 
 @pytest.mark.slow

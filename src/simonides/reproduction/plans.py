@@ -20,6 +20,9 @@ _TRAINED = ({"name": "cross-entropy", "max_steps": 200},)
 """Just above an instance's threshold the last digits take thousands of steps and change no accuracy."""
 _QUICK_LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3)
 _FULL_LOADS = tuple(round(0.1 + 0.05 * step, 2) for step in range(27))
+_LARGE_LOADS = tuple(round(0.06 + 0.04 * step, 2) for step in range(25))
+"""For the largest dimensions, where a point beyond capacity takes tens of seconds."""
+
 _HEBBIAN_LOADS = (
     *(round(0.01 * step, 2) for step in range(1, 13)),
     *(0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3),
@@ -116,9 +119,9 @@ FULL = Plan(
     sweeps={
         "accuracy": (
             _spec("original", (25, 50, 100), _TRAINED, 10, loads=_FULL_LOADS),
-            _spec("original", (200,), _TRAINED, 10, loads=_FULL_LOADS[:25]),
+            _spec("original", (200,), _TRAINED, 10, loads=_LARGE_LOADS),
             _spec("decoupled", (25, 50), _TRAINED, 10, loads=_FULL_LOADS),
-            _spec("decoupled", (100,), _TRAINED, 10, loads=_FULL_LOADS[:25]),
+            _spec("decoupled", (100,), _TRAINED, 10, loads=_LARGE_LOADS),
         ),
         "rank": (
             _spec(BOTH, (25,), _TRAINED, 10, loads=_FULL_LOADS, rank_fractions=FRACTIONS[:-1]),
@@ -140,18 +143,14 @@ FULL = Plan(
         "thresholds": (
             _spec(BOTH, (12, 17, 25, 35), _THRESHOLD, 40),
             _spec(BOTH, (50,), _THRESHOLD, 20),
-            _spec("original", (100,), _THRESHOLD, 10),
         ),
-        "bounded": (
-            _spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),
-            _spec("original", (50,), _THRESHOLD, 3, rank_fractions=FRACTIONS),
-        ),
+        "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
         "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),
         "protocol": (
             _spec(
                 BOTH,
                 (25,),
-                _solvers_of_protocol(4000),
+                _solvers_of_protocol(2000),
                 10,
                 loads=(0.6, 0.8, 0.9, 1.0, 1.2),
                 rank_fractions=(0.25, 1.0),
