@@ -44,7 +44,7 @@ def draw(tables: Mapping[str, Table]) -> Figure:
                     part["load"], part["accuracy"], spread, label=name, **{**BARS, **mark}
                 )
         edges = part_of(tables["thresholds"], dim=dim)
-        capacity_edge(axes, edges["asymptotic"][0], "limit, eq. 3")
+        capacity_edge(axes, edges["asymptotic"][0], "limit 1/2")
         capacity_edge(axes, edges["finite_size"][0], "finite-size capacity")
         axes.set(title=f"$d$ = {dim:g}", xlabel="load $p\\,\\log p\\,/\\,d^2$", ylim=(0, 1.05))
     panels[0].set_ylabel("accuracy")
