@@ -11,7 +11,7 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 .PHONY: demo test test-fast bench docs lint format clean
 
 demo: $(VENV)/.core
-	@$(BIN)/simonides report --out $(OUT)
+	@$(BIN)/simonides reproduce --quick --out $(OUT)
 
 test: lint
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal

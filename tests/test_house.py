@@ -25,6 +25,7 @@ ROOMS = [
     "experiments",
     "memory",
     "curves",
+    "reproduction",
     "figures",
     "report",
     "cli",

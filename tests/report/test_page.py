@@ -4,17 +4,62 @@ import csv
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 
-from simonides.curves import mechanism, storage
+from simonides.curves import storage
+from simonides.curves.table import Table
+from simonides.experiments.sweep import Tally
 from simonides.report.page import write_report
+from simonides.reproduction.catalogue import FIGURES
+from simonides.reproduction.claims.claim import Claim, Verdict
+from simonides.reproduction.plans import PLANS
+from simonides.reproduction.run import Reproduction
+
+CLAIMS = [
+    Claim("one", "It holds <always>", "1/2", "0.4997 ± 0.0012", Verdict.AGREES, "sweeps/x"),
+    Claim("two", "It is equal", "0", "2.1 ± 0.3%", Verdict.DISAGREES, "sweeps/y"),
+]
+
+
+def planted():
+    """Return the tables of two figures, made up."""
+    dims = np.array([25.0, 50.0])
+    excess = {
+        name: np.array([0.02, 0.01])
+        for name in (
+            "excess", "excess_stderr",
+            "original_over_theory", "original_over_theory_stderr",
+            "decoupled_over_theory", "decoupled_over_theory_stderr",
+        )
+    }  # fmt: skip
+    seconds = {
+        "decoupled": np.array([0.0, 1.0, 0.0, 1.0]),
+        "dim": np.full(4, 25.0),
+        "decision": np.array([0.0, 0.0, 1.0, 1.0]),
+        "seconds": np.full(4, 0.2),
+        "seconds_lower": np.full(4, 0.1),
+        "seconds_upper": np.full(4, 0.4),
+    }
+    return {
+        "difference": {"measured": Table("measured", "", {"dim": dims, **excess})},
+        "cost": {"measured": Table("measured", "", seconds)},
+    }
 
 
 @pytest.fixture(scope="module")
 def written(tmp_path_factory):
     out = tmp_path_factory.mktemp("report")
-    tables = {"load": storage.load(100), "hebbian": mechanism.hebbian(50)}
-    return write_report(out, tables), tables
+    tables = planted()
+    found = Reproduction(
+        PLANS["quick"],
+        [FIGURES[name] for name in tables],
+        tables,
+        CLAIMS,
+        {"accuracy-1": Tally(117, 115, 2)},
+        {"accuracy-1": 12.5, "claims": 3.0},
+    )
+    return write_report(out, found, {"load": storage.load(100)}), tables
 
 
 def test_the_page_is_well_formed(written):
@@ -37,29 +82,43 @@ def test_the_page_needs_no_network(written):
     path, _ = written
     text = path.read_text()
     assert not re.findall(r'(?:src|href)="(?!data:|#)', text)
-    assert not re.findall(r"@import|url\(", text)
+    assert not re.findall(r"@import|url\(|https?://", text)
 
 
-def test_the_page_shows_the_numbers(written):
+def test_the_page_shows_every_figure_claim_and_setting(written):
     path, tables = written
     text = path.read_text()
-    for row in tables["load"].records():
-        if row["dimension"] == 4096:
-            assert f"{row['facts']:,.0f}" in text
-    assert text.count("<figure>") == len(tables)
+    assert text.count("<figure>") == len(tables) + 1
+    for name in tables:
+        assert f'id="{FIGURES[name].file}"' in text
+    assert "It holds &lt;always&gt;" in text
+    assert "2.1 ± 0.3%" in text
+    assert '<b class="disagrees">disagrees</b>' in text
+    assert "1 agrees, 1 disagrees" in text
+    assert "115 done, 2 failed" in text
+    assert "12.5" in text
+    assert "NumPy" in text
+
+
+def test_links_lead_somewhere(written):
+    text = written[0].read_text()
+    assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
 
 
 def test_data_and_pictures_lie_beside_it(written):
     path, tables = written
-    for name, table in tables.items():
-        with (path.parent / "figures" / f"{name}.csv").open() as file:
-            rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(file)]
-        assert rows == table.records()
+    for name, parts in tables.items():
+        file = FIGURES[name].file
+        for part, table in parts.items():
+            with (path.parent / "figures" / f"{file}-{part}.csv").open() as read:
+                rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(read)]
+            assert rows == table.records()
         for ending in ("svg", "png"):
-            assert (path.parent / "figures" / f"{name}.{ending}").stat().st_size > 1000
+            assert (path.parent / "figures" / f"{file}.{ending}").stat().st_size > 1000
+    assert (path.parent / "claims.json").exists()
 
 
 def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "taken").write_text("")
     with pytest.raises(ValueError, match="out ="):
-        write_report(tmp_path / "taken", {})
+        write_report(tmp_path / "taken", Reproduction(PLANS["quick"], [], {}, []))

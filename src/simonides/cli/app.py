@@ -9,7 +9,7 @@ from simonides.cli import (
     capacity,
     decide,
     plan,
-    report,
+    reproduce,
     require,
     signal,
     sweep,
@@ -57,4 +57,4 @@ app.add_typer(sweep.app, name="sweep")
 app.command("plan")(plan.plan)
 app.add_typer(signal.app)
 app.command("theory")(theory.theory)
-app.command("report")(report.report)
+app.command("reproduce")(reproduce.reproduce)

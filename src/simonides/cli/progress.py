@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+import warnings
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
+
+import typer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -123,3 +126,15 @@ class _Pace:
         left = timedelta(seconds=round(tally.left / rate))
         speed = f"{rate:.1f} per second" if rate >= 1 else f"{60 * rate:.1f} per minute"
         return f"{text}, {speed}, {left} left"
+
+
+@contextmanager
+def plain_warnings() -> Iterator[None]:
+    """Say warnings in one line each, after the command's work."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for one in heard:
+                typer.echo(f"simonides: {' '.join(str(one.message).split())}", err=True)

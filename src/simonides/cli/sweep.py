@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import logging
-import warnings
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simonides.cli import options, output
-from simonides.cli.progress import tally_bar
+from simonides.cli.progress import plain_warnings, tally_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simonides.experiments.sweep import Tally
 
 app = typer.Typer(
@@ -62,7 +58,7 @@ def run(
     if dask is not None:
         # A lost scheduler is said in one line; Dask's own log of it is a page.
         logging.getLogger("distributed.client").addFilter(lambda _: False)
-    with _plain_warnings(), tally_bar(quiet=as_json) as watch:
+    with plain_warnings(), tally_bar(quiet=as_json) as watch:
         found = run_sweep(
             asked,
             out,
@@ -99,7 +95,7 @@ def export(
     from simonides.experiments.sweep import export as export_sweep
     from simonides.experiments.sweep import status as sweep_status
 
-    with _plain_warnings():
+    with plain_warnings():
         rows = export_sweep(folder, file)
     if as_json:
         output.print_json({**_record(folder, sweep_status(folder)), "rows": rows, "file": file})
@@ -135,15 +131,3 @@ def _print(folder: str, found: Tally, as_json: bool) -> None:
     if found.damaged:
         notes.append(f"{found.damaged} files are damaged; 'sweep run' measures theirs anew.")
     output.print_table(f"Tasks in {folder}", ["", ""], rows, notes)
-
-
-@contextmanager
-def _plain_warnings() -> Iterator[None]:
-    """Say warnings in one line each, after the command's work."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            for one in heard:
-                typer.echo(f"simonides: {' '.join(str(one.message).split())}", err=True)

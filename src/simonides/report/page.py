@@ -1,46 +1,74 @@
-"""Writing the report: pictures, their data, and one page that holds them all."""
+"""Writing the report: pictures, their data, the table of claims, and one page that holds them all."""
 
 from __future__ import annotations
 
 import base64
 import csv
 import platform
+from collections import Counter
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import matplotlib as mpl
 import numpy as np
 import scipy
 
 from simonides import __version__, arguments
 from simonides.curves.catalogue import CURVES
-from simonides.figures.catalogue import draw
+from simonides.figures import catalogue as theory_pictures
+from simonides.figures.paper import catalogue as paper_pictures
 from simonides.figures.style import save
-from simonides.formatting import short
 from simonides.report.captions import CAPTIONS
-from simonides.report.template import PAGE, SECTION
+from simonides.report.settings import settings_table
+from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE
+from simonides.reproduction.claims.claim import Verdict
+from simonides.reproduction.run import write_claims
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
+
+    from matplotlib.figure import Figure as Picture
 
     from simonides.curves.table import Table
+    from simonides.reproduction.catalogue import Figure
+    from simonides.reproduction.claims.claim import Claim
+    from simonides.reproduction.run import Reproduction
 
-_SIZES = (25, 100, 1024, 4096, 65536, 1_000_000)
-_ROWS_SHOWN = 30
+_ENDINGS = (".svg", ".png")
+_KINDS = {Verdict.AGREES: "agrees", Verdict.IN_PART: "part", Verdict.DISAGREES: "disagrees"}
 
 
-def write_report(out: str | Path, tables: Mapping[str, Table]) -> Path:
-    """Write ``report.html`` and, beside it, every picture (SVG, PNG) and its data (CSV)."""
+def write_report(
+    out: str | Path, found: Reproduction, theory: Mapping[str, Table] | None = None
+) -> Path:
+    """Write ``report.html`` and, beside it, every picture with its data, and the claims.
+
+    ``theory`` are theory curves to show after the figures.
+    """
     folder = checked_folder(out)
     pictures = folder / "figures"
-    sections = [_section(pictures, table) for table in tables.values()]
+    curves = {} if theory is None else theory
+    sections = [_paper_section(pictures, one, found.tables[one.name]) for one in found.figures]
+    theirs = [_theory_section(pictures, table) for table in curves.values()]
+    write_claims(folder / "claims.json", found.claims)
+    links = [
+        *([("claims", "Claims")] if found.claims else []),
+        *((one.file, _label(one)) for one in found.figures),
+        *([("theory", "Theory")] if curves else []),
+        ("settings", "Settings"),
+    ]
     page = PAGE.format(
-        headline=_headline(tables["load"]) if "load" in tables else "",
-        contents=" · ".join(f'<a href="#{escape(name)}">{escape(name)}</a>' for name in tables),
-        sections="\n".join(sections),
+        summary=escape(_summary(found.claims)),
+        contents=" · ".join(f'<a href="#{escape(a)}">{escape(b)}</a>' for a, b in links),
+        claims=_claims(found.claims),
+        figures="\n".join(sections),
+        theory='<h2 id="theory">More theory</h2>' + "\n".join(theirs) if theirs else "",
+        settings=settings_table(found),
         versions=escape(
-            f"Simonides {__version__}, Python {platform.python_version()}, "
-            f"NumPy {np.__version__}, SciPy {scipy.__version__}"
+            f"Simonides {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
+            f"SciPy {scipy.__version__}, Matplotlib {mpl.__version__}, "
+            f"{platform.system()} {platform.machine()}"
         ),
     )
     path = folder / "report.html"
@@ -58,58 +86,76 @@ def checked_folder(out: str | Path) -> Path:
 
 
 def write_csv(path: Path, table: Table) -> None:
-    """Write a table's columns with full precision."""
+    """Write a table's columns under their names."""
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(table.columns)
-        writer.writerows([[repr(value) for value in row.values()] for row in table.records()])
+        writer.writerows(zip(*table.columns.values(), strict=True))
 
 
-def _section(pictures: Path, table: Table) -> str:
-    figure = draw(table)
-    vector = save(figure, pictures / f"{table.name}.svg")
-    save(figure, pictures / f"{table.name}.png")
-    write_csv(pictures / f"{table.name}.csv", table)
-    step = max(1, len(table) // _ROWS_SHOWN)
-    shown = [[short(v) for v in row.values()] for row in table.records()[::step]]
-    return SECTION.format(
-        name=escape(table.name),
-        question=escape(CURVES[table.name].question),
-        caption=escape(CAPTIONS[table.name]),
-        picture=base64.b64encode(vector.read_bytes()).decode(),
-        title=escape(table.title),
-        data=_html_table([name.replace("_", " ") for name in table.columns], shown),
+def _paper_section(pictures: Path, figure: Figure, tables: Mapping[str, Table]) -> str:
+    return _section(
+        pictures,
+        figure.file,
+        f"{_label(figure)}: {figure.title}" if figure.name != figure.file else figure.title,
+        figure.caption,
+        paper_pictures.draw(figure.name, tables),
+        {f"{figure.file}-{name}": table for name, table in tables.items()},
     )
 
 
-def _headline(load: Table) -> str:
-    rows = [row for row in load.records() if row["dimension"] in _SIZES]
-    return _html_table(
-        [
-            "dimension",
-            "facts, best memory",
-            "leading order",
-            "Hebbian, all",
-            "Hebbian, 99%",
-            "load",
-        ],
-        [
-            [
-                f"{row['dimension']:,.0f}",
-                f"{row['facts']:,.0f}",
-                f"{row['facts_asymptotic']:,.0f}",
-                f"{row['facts_hebbian']:,.0f}",
-                f"{row['facts_hebbian_fraction']:,.0f}",
-                f"{row['load']:.4f}",
-            ]
-            for row in rows
-        ],
+def _theory_section(pictures: Path, table: Table) -> str:
+    name = f"theory-{table.name}"
+    question, caption = CURVES[table.name].question, CAPTIONS[table.name]
+    return _section(pictures, name, question, caption, theory_pictures.draw(table), {name: table})
+
+
+def _section(
+    pictures: Path,
+    file: str,
+    heading: str,
+    caption: str,
+    picture: Picture,
+    tables: Mapping[str, Table],
+) -> str:
+    for ending in _ENDINGS:
+        save(picture, pictures / f"{file}{ending}")
+    for name, table in tables.items():
+        write_csv(pictures / f"{name}.csv", table)
+    files = [f"{file}{ending}" for ending in _ENDINGS] + [f"{name}.csv" for name in tables]
+    return FIGURE.format(
+        file=escape(file),
+        heading=escape(heading),
+        picture=base64.b64encode((pictures / f"{file}.svg").read_bytes()).decode(),
+        caption=escape(caption),
+        files="figures/: " + escape(", ".join(files)),
     )
 
 
-def _html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    head = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "\n".join(
-        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+def _claims(claims: Sequence[Claim]) -> str:
+    if not claims:
+        return ""
+    rows = "\n".join(
+        CLAIM.format(
+            statement=escape(claim.statement),
+            paper=escape(claim.paper),
+            found=escape(claim.found),
+            verdict=escape(claim.verdict),
+            kind=_KINDS[claim.verdict],
+            data=escape(claim.data),
+        )
+        for claim in claims
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return '<h2 id="claims">Claims</h2>' + CLAIMS.format(rows=rows)
+
+
+def _summary(claims: Sequence[Claim]) -> str:
+    if not claims:
+        return ""
+    counts = Counter(claim.verdict for claim in claims)
+    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Verdict if counts[verdict])
+    return f"Of {len(claims)} claims checked by this run: {parts}."
+
+
+def _label(figure: Figure) -> str:
+    return f"Figure {figure.name}" if figure.name != figure.file else figure.name

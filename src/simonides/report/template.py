@@ -2,36 +2,58 @@
 
 from __future__ import annotations
 
-SECTION = """
-<section id="{name}">
-  <h2>{question}</h2>
+FIGURE = """
+<section id="{file}">
+  <h3>{heading}</h3>
+  <figure><img alt="{heading}" src="data:image/svg+xml;base64,{picture}"></figure>
   <p>{caption}</p>
-  <figure><img alt="{title}" src="data:image/svg+xml;base64,{picture}"></figure>
-  <details><summary>The numbers (figures/{name}.csv has all of them)</summary>
-  <div class="wide">{data}</div></details>
+  <p class="files">{files}</p>
 </section>
 """
+
+CLAIM = """<tr><td data-label="claim">{statement}</td><td data-label="paper">{paper}</td>
+<td data-label="this run">{found}</td><td data-label="verdict"><b class="{kind}">{verdict}</b></td>
+<td data-label="data">{data}</td></tr>"""
+
+CLAIMS = """<table class="claims"><thead><tr><th>claim</th><th>paper</th><th>this run</th><th>verdict</th>
+<th>data</th></tr></thead><tbody>
+{rows}
+</tbody></table>"""
 
 _STYLE = """
 :root { --ink: #1b1f24; --soft: #5b626b; --rule: #e3e6ea; --link: #0b5394; }
 * { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 52rem; padding: 2.5rem 1.25rem 4rem; color: var(--ink);
+body { margin: 0 auto; max-width: 60rem; padding: 2.5rem 1.25rem 4rem; color: var(--ink);
   background: #fff; font: 1rem/1.6 Georgia, "Iowan Old Style", "Times New Roman", serif; }
-h1, h2, nav, table, summary, footer { font-family: system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
+h1, h2, h3, nav, table, footer, .files { font-family: system-ui, "Segoe UI", "DejaVu Sans", sans-serif; }
 h1 { font-size: 2rem; line-height: 1.2; margin: 0 0 .4rem; letter-spacing: -.01em; }
-h2 { font-size: 1.25rem; margin: 0 0 .4rem; }
+h2 { font-size: 1.45rem; margin: 2.2rem 0 .6rem; }
+h3 { font-size: 1.1rem; margin: 0 0 .4rem; }
 a { color: var(--link); text-decoration: none; } a:hover { text-decoration: underline; }
 nav { color: var(--soft); font-size: .88rem; margin: 1.5rem 0; }
-section { border-top: 1px solid var(--rule); padding: 1.6rem 0 .4rem; }
-figure { margin: 1rem 0; } img { max-width: 100%; height: auto; display: block; margin: 0 auto; }
+section { border-top: 1px solid var(--rule); padding: 1.4rem 0 .3rem; }
+figure { margin: .8rem 0; } img { max-width: 100%; height: auto; display: block; margin: 0 auto; }
 .wide { overflow-x: auto; }
+.files { color: var(--soft); font-size: .78rem; overflow-wrap: anywhere; }
 table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabular-nums; margin: .8rem 0; }
 th, td { text-align: right; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--rule); }
 th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
-summary { cursor: pointer; color: var(--soft); font-size: .86rem; }
+.claims th, .claims td { text-align: left; vertical-align: top; padding: .55rem .9rem .55rem 0; }
+.claims td:nth-child(3) { min-width: 15rem; }
+.claims td:nth-child(5) { color: var(--soft); font-size: .78rem; }
+.claims b { white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; }
+b.agrees { border-color: #11734b; } b.part { border-color: #c2870c; } b.disagrees { border-color: #b3261e; }
 footer { border-top: 1px solid var(--rule); color: var(--soft); font-size: .82rem; padding-top: 1rem; }
-@media print { body { max-width: none; padding: 0; font-size: 10.5pt; } nav, details { display: none; }
-  section { break-inside: avoid; } }
+@media (max-width: 42rem) {
+  body { padding: 1.2rem .9rem 2rem; }
+  .claims, .claims tbody, .claims tr, .claims td { display: block; min-width: 0; }
+  .claims thead { display: none; }
+  .claims tr { border-top: 1px solid var(--rule); padding: .7rem 0; }
+  .claims td { border: 0; padding: .12rem 0; }
+  .claims td:not(:first-child)::before { content: attr(data-label) ": "; color: var(--soft); }
+}
+@media print { body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
+  section, .claims tr { break-inside: avoid; } h2 { break-after: avoid; } .wide { overflow: visible; } }
 """.replace("{", "{{").replace("}", "}}")
 
 PAGE = (
@@ -40,21 +62,27 @@ PAGE = (
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Simonides: how many facts fit in a matrix</title>
+<title>Simonides: the paper, redone</title>
 <style>"""
     + _STYLE
     + """</style>
 </head>
 <body>
-<h1>How many facts fit in a matrix?</h1>
+<h1>How many facts fit in a matrix? The paper, redone</h1>
 <p>A matrix stores the fact “x goes with y” when y scores highest, among all outputs, for the image
-of x. This page shows what theory says about it: at finite size, in the limit of large dimension,
-and for the Hebbian rule.</p>
-<div class="wide">{headline}</div>
+of x. This page redoes the figures and checks the claims of <i>Factual recall in linear associative
+memories: sharp asymptotics and mechanistic insights</i> by Giorlandino, Goldt and Maillard, beside a theory
+that holds at finite size. In the original problem all inputs share their outputs; in the decoupled
+one each input has its own. {summary}</p>
 <nav>{contents}</nav>
-{sections}
-<footer>{versions}. Every number and picture on this page was computed by the command that wrote it.
-</footer>
+{claims}
+<h2 id="figures">Figures</h2>
+{figures}
+{theory}
+<h2 id="settings">Settings and times</h2>
+<div class="wide">{settings}</div>
+<footer>{versions}. Every number and picture on this page was computed by the command that wrote it;
+errors are standard errors over instances unless said otherwise.</footer>
 </body>
 </html>
 """

@@ -1,0 +1,136 @@
+"""``simonides reproduce``: the paper, redone."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from simonides.cli import options, output
+from simonides.cli.progress import plain_warnings, steps, tally_bar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simonides.curves.table import Table
+    from simonides.reproduction.catalogue import Figure
+    from simonides.reproduction.plans import Plan
+    from simonides.reproduction.run import Reproduction
+
+_QUICK_CURVES = ("price", "load", "hebbian")
+"""Theory curves that a quick run shows after the figures; a full one shows all."""
+
+
+def reproduce(
+    figures: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FIGURE]...", help="Figures to redo (default: all, and the claims)."
+        ),
+    ] = None,
+    quick: Annotated[
+        bool,
+        typer.Option("--quick/--full", help="Small sizes in minutes, or the paper's in an hour."),
+    ] = True,
+    out: Annotated[
+        str, typer.Option(help="Folder of the report and its records.")
+    ] = "reproduction",
+    workers: Annotated[
+        int | None, typer.Option(help="Processes to share the work (default: one per core).")
+    ] = None,
+    retry_failed: Annotated[
+        bool, typer.Option("--retry-failed", help="Measure tasks that failed once more.")
+    ] = False,
+    as_json: options.Json = False,
+) -> None:
+    """Redo the paper's figures, check its claims, and write one page with all of it.
+
+    Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost. Stopped or killed, run the
+    same command again: it measures what is missing.
+
+    Example: simonides reproduce C.2 --quick --out build/reproduction
+    """
+    from simonides.report.page import checked_folder, write_report
+    from simonides.reproduction.catalogue import chosen
+    from simonides.reproduction.plans import PLANS
+
+    asked = chosen(figures or [])
+    checked_folder(out)
+    plan = PLANS["quick" if quick else "full"]
+    with plain_warnings():
+        found = _found(plan, asked, out, workers, retry_failed, quiet=as_json)
+        theory = {} if figures else _curves(quick, quiet=as_json)
+        path = write_report(out, found, theory)
+    if as_json:
+        output.print_json(
+            {
+                "figures": [
+                    {
+                        "name": one.name,
+                        "title": one.title,
+                        "picture": f"{out}/figures/{one.file}.svg",
+                    }
+                    for one in asked
+                ],
+                "claims": [vars(claim) for claim in found.claims],
+                "report": str(path),
+                "scale": plan.name,
+                "seconds": sum(found.seconds.values()),
+            }
+        )
+        return
+    if found.claims:
+        output.print_table(
+            f"Claims of the paper, {plan.name} run",
+            ["claim", "verdict"],
+            [[claim.name, str(claim.verdict)] for claim in found.claims],
+        )
+    output.print_line(str(path))
+
+
+def _found(
+    plan: Plan,
+    asked: Sequence[Figure],
+    out: str,
+    workers: int | None,
+    retry_failed: bool,
+    *,
+    quiet: bool,
+) -> Reproduction:
+    from pathlib import Path
+
+    from simonides.reproduction import run
+    from simonides.reproduction.claims.catalogue import claims_of
+    from simonides.reproduction.results import Results
+
+    sweeps = run.sweeps_for(asked)
+    tallies, seconds = {}, {}
+    for job in steps(
+        run.jobs(plan, sweeps, out), "measuring", quiet=quiet, label=lambda one: one.folder.name
+    ):
+        began = time.perf_counter()
+        with tally_bar(quiet=quiet) as watch:
+            tallies[job.folder.name] = run.measure(
+                job, workers=workers, retry_failed=retry_failed, watch=watch
+            )
+        seconds[job.folder.name] = time.perf_counter() - began
+    began = time.perf_counter()
+    results = Results(Path(out), plan)
+    tables = {
+        figure.name: figure.tables(results)
+        for figure in steps(asked, "computing figure", quiet=quiet, label=lambda one: one.name)
+    }
+    seconds["figures and theory"] = time.perf_counter() - began
+    began = time.perf_counter()
+    claims = claims_of(results, sweeps)
+    seconds["claims"] = time.perf_counter() - began
+    return run.Reproduction(plan, asked, tables, claims, tallies, seconds)
+
+
+def _curves(quick: bool, *, quiet: bool) -> dict[str, Table]:
+    from simonides.curves.catalogue import CURVES
+
+    names = _QUICK_CURVES if quick else tuple(CURVES)
+    shown = steps(names, "computing curve", quiet=quiet, label=str)
+    return {name: CURVES[name].table() for name in shown}

@@ -1,0 +1,1 @@
+"""The paper's figures, redrawn: one module each, reading tables, never computing."""

@@ -1,0 +1,1 @@
+"""The paper's claims, each checked against what was measured."""

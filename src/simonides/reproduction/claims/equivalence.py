@@ -1,0 +1,152 @@
+"""Claims that the original and the decoupled problem are one: thresholds, curves, spectra, scores."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides.estimate import Estimate
+from simonides.experiments.expand import predicted
+from simonides.reproduction.capacities import difference
+from simonides.reproduction.claims.claim import Claim, Verdict, graded, is_near
+from simonides.reproduction.claims.statistics import chance_of_zero, distance, permutation_p
+from simonides.reproduction.plans import BOTH
+from simonides.reproduction.results import groups, regime_of, score_distribution
+from simonides.reproduction.spectra import near_capacity, unit_values
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simonides.arrays import Reals
+    from simonides.reproduction.results import Results, Row
+
+_LEVEL = 0.01
+"""Chance of calling equal things different."""
+
+_SMALL = 0.05
+"""Relative difference of capacities that is seen, but small."""
+
+_GRID: Reals = np.linspace(0.0, 3.0, 301)
+
+
+def thresholds(results: Results) -> Claim:
+    """Check that the two thresholds are indistinguishable."""
+    table = difference(results)["measured"].records()
+    excesses = {row["dim"]: Estimate(row["excess"], row["excess_stderr"]) for row in table}
+    words = ", ".join(f"{one.scaled(100)}% at d = {dim:g}" for dim, one in excesses.items())
+    chance = chance_of_zero([*excesses.values()])
+    return Claim(
+        "equal-thresholds",
+        "Original and decoupled problem have the same capacity; measured transitions are "
+        "indistinguishable at all dimensions tested (Section 3.1)",
+        "no difference",
+        f"the original's is larger by {words}; p = {chance:.1g} for no difference",
+        verdict_on_differences([*excesses.values()]),
+        "sweeps/thresholds, Figure difference",
+    )
+
+
+def verdict_on_differences(excesses: Sequence[Estimate]) -> Verdict:
+    """Return the verdict on differences ordered by dimension: none, small at the largest, or large."""
+    return graded(chance_of_zero(excesses) >= _LEVEL, abs(excesses[-1].value) < _SMALL)
+
+
+def curves(results: Results) -> Claim:
+    """Check that accuracy beyond capacity is the same."""
+    words, differences = [], []
+    for (dim,), part in groups(results.rows("accuracy"), "dim").items():
+        means = [_beyond([row for row in part if row["problem"] == problem]) for problem in BOTH]
+        if min(len(one) for one in means) < 2:
+            continue
+        original, decoupled = (Estimate.of_mean(np.array(one)) for one in means)
+        gap = Estimate(
+            original.value - decoupled.value, float(np.hypot(original.stderr, decoupled.stderr))
+        )
+        differences.append(gap)
+        words.append(f"{gap} at d = {dim}")
+    return Claim(
+        "equal-curves",
+        "The whole curves of accuracy against the load match, not just the transition "
+        "(Section 3.1, Fig. 1)",
+        "no difference",
+        "original minus decoupled accuracy, mean over loads 1.02 to 1.5 times capacity: "
+        + ", ".join(words),
+        graded(
+            all(is_near(gap, 0.0, 0.005) for gap in differences),
+            all(is_near(gap, 0.0, 0.05) for gap in differences),
+        ),
+        "sweeps/accuracy, Figure 1",
+    )
+
+
+def spectra(results: Results) -> Claim:
+    """Check that singular values at capacity have the same law."""
+    near = near_capacity(results)
+    dim = max(row["dim"] for row in near)
+    parts = {
+        f"κ = {fraction:g}": part
+        for (at, fraction), part in groups(near, "dim", "rank_fraction").items()
+        if at == dim
+    }
+    words, verdict = _compared(parts, _spectrum)
+    return Claim(
+        "equal-spectra",
+        "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
+        "same law",
+        f"d = {dim}, largest difference of distribution functions, instances exchanged for p: {words}",
+        verdict,
+        "sweeps/spectra, sweeps/regimes, Figure 3",
+    )
+
+
+def scores(results: Results) -> Claim:
+    """Check that target scores have the same law."""
+    found = results.rows("regimes")
+    dim = max(row["dim"] for row in found)
+    parts: dict[str, list[Row]] = {}
+    for row in found:
+        if row["dim"] == dim:
+            parts.setdefault(f"{regime_of(row):g} of capacity", []).append(row)
+    words, verdict = _compared(parts, lambda row: score_distribution(row, "target"))
+    return Claim(
+        "equal-scores",
+        "Target scores have the same law in the two problems (Section 3.3, Fig. 4)",
+        "same law",
+        f"d = {dim}, largest difference of distribution functions, instances exchanged for p: {words}",
+        verdict,
+        "sweeps/regimes, Figure 4",
+    )
+
+
+def _compared(parts: dict[str, list[Row]], law: Callable[[Row], Reals]) -> tuple[str, Verdict]:
+    words, chances, distances = [], [], []
+    for name, part in parts.items():
+        one, other = (
+            np.array([law(row) for row in part if row["problem"] == problem]) for problem in BOTH
+        )
+        chances.append(permutation_p(one, other))
+        distances.append(distance(one, other))
+        words.append(
+            f"{name}: {distances[-1]:.3f} (p = {chances[-1]:.2g}, {len(one)} and {len(other)})"
+        )
+    whole = min(chances) * len(chances) >= _LEVEL
+    return "; ".join(words), graded(whole, max(distances) < 0.1)
+
+
+def _spectrum(row: Row) -> Any:
+    values = np.sort(unit_values(row))
+    return np.searchsorted(values, _GRID, side="right") / values.size
+
+
+def _beyond(rows: list[Row]) -> list[float]:
+    """Return each instance's mean accuracy beyond capacity."""
+    kept = [
+        row
+        for row in rows
+        if 1.02 < row["facts"] / predicted(row["problem"], row["dim"], None) < 1.5
+    ]
+    return [
+        float(np.mean([row["accuracy"] for row in part]))
+        for part in groups(kept, "instance").values()
+    ]

@@ -1,0 +1,165 @@
+"""What a reproduction measures: the sweeps of each scale, by the name figures ask for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from simonides.experiments.spec import Spec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+BOTH = ("original", "decoupled")
+FRACTIONS = (0.1, 0.25, 0.5, 1.0)
+REGIMES = BELOW, NEAR, ABOVE = 0.7, 0.98, 1.3
+"""Facts over the predicted capacity in the three regimes of Figs. 4 and A.2."""
+
+_SEED = 2026
+_TRAINED = ({"name": "cross-entropy", "max_steps": 200},)
+"""Just above an instance's threshold the last digits take thousands of steps and change no accuracy."""
+_QUICK_LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3)
+_FULL_LOADS = tuple(round(0.1 + 0.05 * step, 2) for step in range(27))
+_LARGE_LOADS = tuple(round(0.06 + 0.04 * step, 2) for step in range(25))
+"""For the largest dimensions, where a point beyond capacity takes tens of seconds."""
+
+_HEBBIAN_LOADS = (
+    *(round(0.01 * step, 2) for step in range(1, 13)),
+    *(0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3),
+)
+_MARGIN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scale of reproduction.
+
+    ``sweeps`` maps a name to the specs whose results it holds together. ``theory_samples`` and
+    ``draws`` set the Monte Carlo errors of the theory beyond capacity and of the solutions' volume;
+    ``single_dim`` is the dimension of the one constraint that Fig. A.2 shows.
+    """
+
+    name: str
+    sweeps: Mapping[str, tuple[Spec, ...]]
+    theory_samples: int
+    draws: int
+    single_dim: int
+
+
+def _spec(
+    problem: str | tuple[str, ...],
+    dims: tuple[int, ...],
+    solvers: tuple[Any, ...],
+    instances: int,
+    **more: Any,
+) -> Spec:
+    return Spec.of(
+        {
+            "problem": problem,
+            "dims": dims,
+            "solvers": solvers,
+            "instances": instances,
+            "seed": _SEED,
+            **more,
+        }
+    )
+
+
+def _solvers_of_protocol(steps: int) -> tuple[Any, ...]:
+    return ("cross-entropy", {"name": "gradient", "max_steps": steps})
+
+
+_THRESHOLD = ("threshold",)
+_MARGIN = ({"name": "decide", "margin_gap": 0.01},)
+
+QUICK = Plan(
+    name="quick",
+    sweeps={
+        "accuracy": (
+            _spec("original", (25, 50, 100), _TRAINED, 3, loads=_QUICK_LOADS),
+            _spec("decoupled", (25, 50), _TRAINED, 3, loads=_QUICK_LOADS),
+        ),
+        "rank": (
+            _spec(BOTH, (25,), _TRAINED, 3, loads=_QUICK_LOADS, rank_fractions=FRACTIONS[:-1]),
+        ),
+        "hebbian": (
+            _spec("original", (25, 50), ("hebbian",), 30, loads=_HEBBIAN_LOADS),
+            _spec("decoupled", (25,), ("hebbian",), 10, loads=_HEBBIAN_LOADS),
+        ),
+        "regimes": (_spec(BOTH, (25, 50), _TRAINED, 6, relative_loads=REGIMES),),
+        "spectra": (
+            _spec(
+                BOTH, (25, 50), _TRAINED, 4, relative_loads=(NEAR,), rank_fractions=FRACTIONS[:-1]
+            ),
+        ),
+        "thresholds": (
+            _spec(BOTH, (12, 17, 25), _THRESHOLD, 8),
+            _spec(BOTH, (35,), _THRESHOLD, 4),
+        ),
+        "bounded": (_spec("original", (25,), _THRESHOLD, 2, rank_fractions=FRACTIONS),),
+        "margin": (_spec(BOTH, (25,), _MARGIN, 4, relative_loads=_MARGIN_SHARES),),
+        "protocol": (
+            _spec(
+                BOTH,
+                (25,),
+                _solvers_of_protocol(2000),
+                2,
+                loads=(0.8, 0.9, 1.2),
+                rank_fractions=(0.25, 1.0),
+            ),
+        ),
+    },
+    theory_samples=256,
+    draws=200_000,
+    single_dim=50,
+)
+
+FULL = Plan(
+    name="full",
+    sweeps={
+        "accuracy": (
+            _spec("original", (25, 50, 100), _TRAINED, 10, loads=_FULL_LOADS),
+            _spec("original", (200,), _TRAINED, 10, loads=_LARGE_LOADS),
+            _spec("decoupled", (25, 50), _TRAINED, 10, loads=_FULL_LOADS),
+            _spec("decoupled", (100,), _TRAINED, 10, loads=_LARGE_LOADS),
+        ),
+        "rank": (
+            _spec(BOTH, (25,), _TRAINED, 10, loads=_FULL_LOADS, rank_fractions=FRACTIONS[:-1]),
+            _spec(
+                "original", (50,), _TRAINED, 10, loads=_FULL_LOADS, rank_fractions=FRACTIONS[:-1]
+            ),
+        ),
+        "hebbian": (
+            _spec("original", (25, 50, 100), ("hebbian",), 40, loads=_HEBBIAN_LOADS),
+            _spec("decoupled", (25, 50), ("hebbian",), 20, loads=_HEBBIAN_LOADS),
+        ),
+        "regimes": (_spec(BOTH, (25, 50, 100), _TRAINED, 10, relative_loads=REGIMES),),
+        "spectra": (
+            _spec(
+                BOTH, (25, 50), _TRAINED, 10, relative_loads=(NEAR,), rank_fractions=FRACTIONS[:-1]
+            ),
+            _spec(BOTH, (100,), _TRAINED, 3, relative_loads=(NEAR,), rank_fractions=FRACTIONS[:-1]),
+        ),
+        "thresholds": (
+            _spec(BOTH, (12, 17, 25, 35), _THRESHOLD, 40),
+            _spec(BOTH, (50,), _THRESHOLD, 20),
+        ),
+        "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
+        "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),
+        "protocol": (
+            _spec(
+                BOTH,
+                (25,),
+                _solvers_of_protocol(2000),
+                10,
+                loads=(0.6, 0.8, 0.9, 1.0, 1.2),
+                rank_fractions=(0.25, 1.0),
+            ),
+        ),
+    },
+    theory_samples=1024,
+    draws=2_000_000,
+    single_dim=100,
+)
+
+PLANS = {plan.name: plan for plan in (QUICK, FULL)}

@@ -1,0 +1,91 @@
+"""Running a reproduction: sweeps first, then figures and claims from what they left."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING
+
+from simonides.experiments.shards import write_whole
+from simonides.experiments.sweep import run as run_sweep
+from simonides.failures import BadArgumentError
+from simonides.reproduction.catalogue import FIGURES, needed
+from simonides.reproduction.claims.catalogue import SWEEPS
+from simonides.reproduction.results import folder_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
+
+    from simonides.curves.table import Table
+    from simonides.experiments.spec import Spec
+    from simonides.experiments.sweep import Tally
+    from simonides.reproduction.catalogue import Figure
+    from simonides.reproduction.claims.claim import Claim
+    from simonides.reproduction.plans import Plan
+
+
+@dataclass(frozen=True)
+class Job:
+    """One spec to run: of which sweep, and where its results are kept."""
+
+    sweep: str
+    spec: Spec
+    folder: Path
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What was drawn, checked and measured.
+
+    ``tallies`` are those of the sweeps by their folders' names, ``seconds`` the time each part took.
+    """
+
+    plan: Plan
+    figures: Sequence[Figure]
+    tables: Mapping[str, Mapping[str, Table]]
+    claims: Sequence[Claim]
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+
+
+def sweeps_for(figures: Sequence[Figure]) -> list[str]:
+    """Return the sweeps to run: those of the figures, and for all figures also those of all claims."""
+    own = needed(figures)
+    return own if len(figures) < len(FIGURES) else list(dict.fromkeys([*own, *SWEEPS]))
+
+
+def jobs(plan: Plan, sweeps: Sequence[str], out: str | Path) -> list[Job]:
+    """Return the specs of these sweeps."""
+    return [
+        Job(sweep, spec, folder_of(out, sweep, place))
+        for sweep in sweeps
+        for place, spec in enumerate(plan.sweeps[sweep])
+    ]
+
+
+def measure(
+    job: Job,
+    *,
+    workers: int | None = None,
+    retry_failed: bool = False,
+    watch: Callable[[Tally], None] | None = None,
+) -> Tally:
+    """Run what a job's folder does not hold yet.
+
+    Raises ``BadArgumentError`` if not one task could be done: there is nothing to draw then.
+    """
+    job.folder.parent.mkdir(parents=True, exist_ok=True)
+    tally = run_sweep(job.spec, job.folder, workers=workers, retry_failed=retry_failed, watch=watch)
+    if not tally.done:
+        raise BadArgumentError(
+            f"all {tally.failed} tasks in {job.folder} failed ({tally.reasons[0]}): "
+            "mend what they say and pass --retry-failed"
+        )
+    return tally
+
+
+def write_claims(path: Path, claims: Sequence[Claim]) -> None:
+    """Write the table of claims as JSON."""
+    rows = [asdict(claim) for claim in claims]
+    write_whole(path, json.dumps(rows, indent=1, ensure_ascii=False).encode())

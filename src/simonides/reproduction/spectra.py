@@ -1,0 +1,109 @@
+"""Tables of Figs. 3 and C.2: singular values at capacity and at initialisation."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides.curves.table import Table, stacked
+from simonides.experiments.task import rank_of
+from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR
+from simonides.reproduction.results import groups, regime_of, where
+from simonides.theory.initial_spectrum import InitialLaw
+from simonides.theory.spectrum import CapacityLaw
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from simonides.arrays import Reals
+    from simonides.reproduction.results import Results, Row
+    from simonides.theory.laws import Law
+
+BINS: Reals = np.linspace(0.0, 2.4, 25)
+"""Edges of the bins of singular values whose mean square is one."""
+
+_SEED = 32
+_INITIAL_DIM, _INITIAL_DRAWS = 200, 10
+
+
+def near_capacity(results: Results) -> list[Row]:
+    """Return the rows at capacity, of every rank and dimension."""
+    full = results.rows("regimes")
+    return results.rows("spectra") + [row for row in full if regime_of(row) == NEAR]
+
+
+def figure_3(results: Results) -> dict[str, Table]:
+    """Return singular values at capacity by rank fraction, and the laws they should follow."""
+    near = near_capacity(results)
+    found = groups(where(near, dim=max(row["dim"] for row in near)), "rank_fraction", "problem")
+    rows = [
+        {
+            "rank_fraction": fraction,
+            "decoupled": float(problem == BOTH[1]),
+            "dim": float(part[0]["dim"]),
+            "instances": float(len(part)),
+            **bin_row,
+        }
+        for (fraction, problem), part in found.items()
+        for bin_row in _histogram([unit_values(row) for row in part])
+    ]
+    return {
+        "measured": stacked("measured", "Singular values at capacity", rows),
+        "theory": _laws({"at_capacity": CapacityLaw, "at_initialisation": InitialLaw}),
+    }
+
+
+def figure_c2(_results: Results) -> dict[str, Table]:
+    """Return singular values of two random layers by width, and the law they should follow."""
+    rng = np.random.default_rng(_SEED)
+    rows = []
+    for fraction in FRACTIONS:
+        rank = rank_of(_INITIAL_DIM, fraction) or _INITIAL_DIM
+        drawn = []
+        for _ in range(_INITIAL_DRAWS):
+            product = rng.standard_normal((_INITIAL_DIM, rank)) @ rng.standard_normal(
+                (rank, _INITIAL_DIM)
+            )
+            values = np.linalg.svd(product, compute_uv=False)[:rank]
+            drawn.append(values / np.sqrt(np.mean(values**2)))
+        rows += [{"rank_fraction": fraction, **one} for one in _histogram(drawn)]
+    return {
+        "measured": stacked("measured", "Two random layers", rows, dim=_INITIAL_DIM),
+        "theory": _laws({"at_initialisation": InitialLaw}),
+    }
+
+
+def unit_values(row: Row) -> Reals:
+    """Return a row's non-zero singular values, scaled to a mean square of one."""
+    return np.asarray(row["singular_values"])[: row["rank"]] * math.sqrt(row["rank"] / row["dim"])
+
+
+def unit_distribution(law: Law, grid: Reals) -> Reals:
+    """Return the distribution function of a law scaled to a mean square of one."""
+    return law.cdf(grid * math.sqrt(law.moment(2)))
+
+
+def _histogram(values: Sequence[Reals]) -> list[dict[str, float]]:
+    counts, _ = np.histogram(np.concatenate(values), BINS)
+    width = BINS[1] - BINS[0]
+    total = sum(part.size for part in values)
+    return [
+        {"singular_value": float(left + width / 2), "density": float(count / (total * width))}
+        for left, count in zip(BINS, counts, strict=False)
+    ]
+
+
+def _laws(laws: dict[str, type[CapacityLaw] | type[InitialLaw]]) -> Table:
+    x = np.linspace(0.01, BINS[-1], 240)
+    rows = []
+    for fraction in FRACTIONS:
+        columns = {}
+        for name, law in laws.items():
+            scale = math.sqrt(law(fraction).moment(2))
+            columns[name] = scale * law(fraction).pdf(scale * x)
+        for place, value in enumerate(x):
+            heights = {name: float(column[place]) for name, column in columns.items()}
+            rows.append({"rank_fraction": fraction, "singular_value": float(value), **heights})
+    return stacked("theory", "Laws of singular values, mean square one", rows)

@@ -1,0 +1,131 @@
+"""Claims are computed from the run, and change with it."""
+
+import copy
+import json
+
+import numpy as np
+import pytest
+
+from simonides.experiments.expand import predicted
+from simonides.reproduction.claims import capacities, equivalence, mechanism
+from simonides.reproduction.claims.catalogue import SWEEPS, claims_of
+from simonides.reproduction.claims.claim import Verdict
+from simonides.reproduction.run import write_claims
+
+
+class Changed:
+    """Results whose rows were put through a function."""
+
+    def __init__(self, results, change):
+        self.plan, self._results, self._change = results.plan, results, change
+
+    def rows(self, sweep, **columns):
+        return [self._change(copy.deepcopy(row)) for row in self._results.rows(sweep, **columns)]
+
+
+def thresholds(results, of):
+    """Return results with planted thresholds: ``of`` a problem, dimension and instance."""
+
+    def change(row):
+        if row["solver"] == "threshold":
+            row["threshold"] = of(row["problem"], row["dim"], row["instance"])
+        return row
+
+    return Changed(results, change)
+
+
+def test_every_claim_is_checked_from_a_run(results, tmp_path):
+    claims = claims_of(results, SWEEPS)
+    assert len({claim.name for claim in claims}) == len(claims) == 17
+    for claim in claims:
+        assert claim.statement
+        assert any(letter.isdigit() for letter in claim.found), claim
+        assert claim.data
+    write_claims(tmp_path / "claims.json", claims)
+    written = json.loads((tmp_path / "claims.json").read_text())
+    assert [row["verdict"] for row in written] == [str(claim.verdict) for claim in claims]
+
+
+def test_only_what_was_run_is_checked(results):
+    names = {claim.name for claim in claims_of(results, ["thresholds"])}
+    assert names == {"capacity", "rate", "equal-thresholds"}
+
+
+def test_capacity_agrees_where_thresholds_follow_theory_and_not_where_they_do_not(results):
+    def noise(instance):
+        return 0.02 * (instance - 1.5)
+
+    right = thresholds(results, lambda kind, dim, i: predicted(kind, dim, None) * (1 + noise(i)))
+    wrong = thresholds(results, lambda kind, dim, i: predicted(kind, dim, None) * (1.3 + noise(i)))
+    assert capacities.capacity_one_half(right).verdict is Verdict.AGREES
+    assert "0.500" in capacities.capacity_one_half(right).found
+    assert capacities.capacity_one_half(wrong).verdict is Verdict.DISAGREES
+
+
+def test_thresholds_that_differ_are_told_apart(results):
+    same = thresholds(results, lambda _kind, dim, i: dim**2 / 5 + 0.1 * i)
+    apart = thresholds(
+        results, lambda kind, dim, i: dim**2 / 5 * (1 + 0.02 * dim * (kind == "original")) + 0.1 * i
+    )
+    assert equivalence.thresholds(same).verdict is Verdict.AGREES
+    assert equivalence.thresholds(apart).verdict is Verdict.DISAGREES
+
+
+def test_an_unchanged_spread_of_targets_disagrees(results):
+    def flat(row):
+        row["target_std"] = 0.4 * row["rival_std"]
+        return row
+
+    assert mechanism.targets_broaden(Changed(results, flat)).verdict is Verdict.DISAGREES
+
+
+def test_rivals_that_move_are_another_strategy(results):
+    def lowered(row):
+        row["rival_mean"], row["target_mean"] = -2.0, 0.1
+        return row
+
+    assert mechanism.raises_targets(Changed(results, lowered)).verdict is Verdict.DISAGREES
+
+
+def test_a_protocol_that_recalls_less_is_seen(results):
+    def worse(row):
+        if row["solver"] == "gradient":
+            row["accuracy"] = 0.5
+        elif row["solver"] == "cross-entropy":
+            row["accuracy"] = 1.0
+        return row
+
+    assert mechanism.adam_agrees(Changed(results, worse)).verdict is Verdict.DISAGREES
+
+
+def test_spectra_of_the_initial_law_are_not_those_at_capacity(results):
+    rng = np.random.default_rng(3)
+
+    def initial(row):
+        if row.get("singular_values") is not None:
+            dim, rank = row["dim"], row["rank"]
+            size = 40 * dim  # so large that the law shows
+            rank = 40 * rank
+            product = rng.standard_normal((size, rank)) @ rng.standard_normal((rank, size))
+            values = np.linalg.svd(product, compute_uv=False)
+            row["singular_values"] = values / np.sqrt(np.mean(values**2))
+            row["dim"], row["rank"] = size, rank
+        return row
+
+    kept = results.rows("spectra", problem="original", dim=6, instance=0)
+    changed = [initial(copy.deepcopy(row)) for row in kept if row["rank_fraction"] == 0.5]
+
+    class Planted:
+        plan = results.plan
+
+        def rows(self, sweep, **_):
+            return changed if sweep == "spectra" else []
+
+    assert mechanism.rank_spectra(Planted()).verdict is Verdict.DISAGREES
+
+
+@pytest.mark.parametrize(("dim", "spread"), [(400, 2 / np.sqrt(400))])
+def test_images_of_a_gaussian_matrix_vary_like_two_over_root_d(dim, spread):
+    values = np.linalg.svd(np.random.default_rng(4).standard_normal((dim, dim)), compute_uv=False)
+    row = {"singular_values": values / np.sqrt(np.mean(values**2)), "rank": dim, "dim": dim}
+    assert mechanism.image_spread(row) == pytest.approx(spread, rel=0.02)
