@@ -99,7 +99,7 @@ def _leads(axes: Axes, found: Diagnosis) -> None:
     reference_line(axes, found.margin, "margin", vertical=True)
     axes.set(title="Leads", xlabel="lead over the best rival", ylabel="facts")
     axes.set_yscale("log")
-    axes.legend(loc="upper left", fontsize=7.5)
+    axes.legend(loc="best", fontsize=7.5)
 
 
 def _spectrum(axes: Axes, found: Diagnosis) -> None:

@@ -277,9 +277,8 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
         self.factors_ = found.solution.factors
         self.outputs_ = facts.outputs
         # A memory of its own: what the caller does to X later must not change the facts.
-        self.inputs_: Reals | None = (
-            facts.inputs if is_mapped(facts.inputs) else np.array(facts.inputs)
-        )
+        mapped = is_mapped(facts.inputs)
+        self.inputs_: Reals | None = facts.inputs if mapped else np.array(facts.inputs)
         self.targets_ = facts.targets
         self.failed_ = np.flatnonzero(~found.stored)
         self.n_stored_ = int(np.count_nonzero(found.stored))
