@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import LASTING, run_sweep, same_results, start, wait_for, wait_until, write_spec
+from sweeping import LASTING, run_sweep, same_results, start, wait_for, wait_until, write_spec
 
 from simonides.experiments.sweep import rows
 

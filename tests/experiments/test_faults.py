@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import pytest
-from running import (
+from sweeping import (
     LASTING,
     alive,
     children,

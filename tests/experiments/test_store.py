@@ -6,7 +6,7 @@ import duckdb
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from running import fingerprint
+from sweeping import fingerprint
 
 from simonides.experiments import shards
 from simonides.experiments.expand import expand
