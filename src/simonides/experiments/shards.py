@@ -38,7 +38,8 @@ class Shard:
         content = self.path.read_bytes()
         if _digest(content) != self.digest:
             return None
-        return pq.read_table(pa.BufferReader(content))
+        # On this thread alone: pools of threads may still be starting when a short run ends, and abort it.
+        return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
 
 
 def shards(folder: Path) -> list[Shard]:
