@@ -48,6 +48,19 @@ def real(
     raise refuse(name, value, _interval(least, most, open_least, open_most), remedy)
 
 
+def tolerance(value: object) -> float:
+    """Return the normalised margin that counts as none, one by which not every margin does."""
+    return real(
+        "tolerance",
+        value,
+        least=0,
+        most=1,
+        open_least=True,
+        open_most=True,
+        remedy="pass a small margin such as 1e-9",
+    )
+
+
 def _finite(value: object) -> float | None:
     """Return a finite number as float; None for anything else, truth values included."""
     if type(value) is bool or not isinstance(value, Real):

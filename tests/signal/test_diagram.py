@@ -16,7 +16,7 @@ pytestmark = [
 ASKED = Architecture(tokens=64, dim=256, layers=6, cosine=0.1)
 
 
-def agree(found, row, column, here):
+def assert_agrees(found, row, column, here):
     exact = propagate(here)
     assert found.cosine[row, column] == pytest.approx(exact.cosine[-1], abs=2e-4)
     assert found.least_entropy[row, column] == pytest.approx(exact.entropy_fraction.min(), abs=2e-4)
@@ -34,7 +34,7 @@ def test_points_are_what_propagate_says(norm):
     for row, skip in enumerate(skips):
         for column, beta in enumerate(betas):
             here = replace(asked, beta=beta, attention_skip=skip, mlp_skip=skip)
-            agree(found, row, column, here)
+            assert_agrees(found, row, column, here)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_any_two_axes(x, y, activation):
     found = trainability_diagram(asked, x, y)
     for row, y_value in enumerate(y[1]):
         for column, x_value in enumerate(x[1]):
-            agree(found, row, column, replace(asked, **{x[0]: x_value, y[0]: y_value}))
+            assert_agrees(found, row, column, replace(asked, **{x[0]: x_value, y[0]: y_value}))
 
 
 def test_a_large_diagram_takes_less_than_a_second():

@@ -40,7 +40,7 @@ def decide(
 
     Example: simonides decide --dim 100 --facts 1150 --seed 1 --save proof.npz
     """
-    instance.check_tolerance(tolerance)
+    arguments.tolerance(tolerance)
     if save is not None:
         if not save.endswith(".npz"):
             raise arguments.refuse("save", save, "a file ending in .npz", "rename it")

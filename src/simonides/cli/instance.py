@@ -81,19 +81,6 @@ def check_kind(problem: str) -> None:
         raise arguments.refuse("problem", problem, "'original' or 'decoupled'", "choose one")
 
 
-def check_tolerance(tolerance: float) -> None:
-    """Refuse a tolerance by which no margin, or every one, would count as none."""
-    arguments.real(
-        "tolerance",
-        tolerance,
-        least=0,
-        most=1,
-        open_least=True,
-        open_most=True,
-        remedy="pass a small margin such as 1e-9",
-    )
-
-
 def kinds() -> dict[str, type[OriginalProblem] | type[DecoupledProblem]]:
     """Return the kinds of problem by name."""
     from simonides.problems.decoupled import DecoupledProblem

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from simonides import arguments
 from simonides.cli import instance, options, output
 
 
@@ -31,7 +32,7 @@ def verify(
     from simonides.certificate import Certificate
     from simonides.certificate import verify as check
 
-    instance.check_tolerance(tolerance)
+    arguments.tolerance(tolerance)
     proof = Certificate.load(certificate)
     asked = instance.read_problem(
         (dim, dim_in, dim_out), facts, candidates, problem, seed, (inputs, outputs, targets)

@@ -79,15 +79,7 @@ def decide(
     'storable'
     """
     start = None if start is None else checked.weights("start", start, problem)
-    tolerance = arguments.real(
-        "tolerance",
-        tolerance,
-        least=0,
-        most=1,
-        open_least=True,
-        open_most=True,
-        remedy="pass a small margin such as 1e-9",
-    )
+    tolerance = arguments.tolerance(tolerance)
     if margin_gap is not None:
         arguments.real(
             "margin_gap", margin_gap, least=0, most=1, open_least=True, remedy="pass, say, 1e-3"
