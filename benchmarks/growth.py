@@ -8,7 +8,8 @@ import numpy as np
 
 from benchmarks.contest import enter, near
 from simonides import OriginalProblem
-from simonides.solvers.hinge import Curvature, Hinge, Task
+from simonides.solvers.curvature import Curvature
+from simonides.solvers.hinge import Hinge, Task
 from simonides.solvers.start import scaled
 from simonides.threads import crew
 

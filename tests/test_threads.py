@@ -140,7 +140,9 @@ def test_blocks_depend_on_the_size_alone(two):
 
 
 @pytest.mark.parametrize(
-    "name", ["close", "gaps_and_spans", "pull", "curve"], ids=lambda name: name
+    "name",
+    ["close", "gaps_and_spans", "pull", "curve", "bend", "serve", "lead"],
+    ids=lambda name: name,
 )
 def test_compiled_loops_have_no_threads_of_their_own(name):
     loop = getattr(problem_kernels, name, None) or getattr(solver_kernels, name)

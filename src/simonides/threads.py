@@ -7,9 +7,9 @@ its size alone, so results do not depend on how many threads there are.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from functools import partial
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -34,7 +34,7 @@ def available_threads() -> int:
 
 
 @contextmanager
-def crew(threads: int | None = None) -> Iterator[Each]:
+def crew(threads: int | None = None) -> Iterator[Crew]:
     """Yield a ``map`` over that many threads, holding the matrix library to one meanwhile.
 
     >>> with crew(2) as each:
@@ -46,27 +46,40 @@ def crew(threads: int | None = None) -> Iterator[Each]:
     threads = arguments.whole("threads", threads, remedy="pass the number of threads to use")
     with threadpool_limits(1, user_api="blas"):
         if threads == 1:
-            yield map
+            yield Crew(1, None)
             return
         with ThreadPoolExecutor(threads - 1) as pool:
-            yield partial(_share, pool, threads)
+            yield Crew(threads, pool)
 
 
-def _share(
-    pool: ThreadPoolExecutor,
-    threads: int,
-    work: Callable[[Any], Any],
-    items: Iterable[Any],
-) -> list[Any]:
-    """Do the work in equal parts, one of them here: handing over costs time, so it is done once."""
-    items = list(items)
-    parts = max(1, min(threads, len(items)))
-    edges = [len(items) * part // parts for part in range(parts + 1)]
-    others = [pool.submit(_do, work, items[low:high]) for low, high in pairwise(edges[1:])]
-    answers = _do(work, items[: edges[1]])
-    for other in others:
-        answers += other.result()
-    return answers
+@dataclass(frozen=True)
+class Crew:
+    """Some threads: that which asks for work, and those of a pool."""
+
+    size: int
+    pool: ThreadPoolExecutor | None
+
+    def __call__(self, work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:
+        """Do the work in equal parts, one of them here: handing over costs time, so it is done once."""
+        items = list(items)
+        own, *rest = shares(len(items), self.size)
+        others = [self.start(_do, work, items[part]) for part in rest]
+        answers = _do(work, items[own])
+        for other in others:
+            answers += other.result()
+        return answers
+
+    def start(self, work: Callable[..., Any], *arguments: Any) -> Future[Any]:
+        """Have a thread of the pool begin to work."""
+        assert self.pool is not None  # who is alone has nobody to ask
+        return self.pool.submit(work, *arguments)
+
+
+def shares(items: int, threads: int) -> list[slice]:
+    """Cut items into equal parts, one for each thread that has any to do; there is always one."""
+    parts = max(1, min(threads, items))
+    edges = [items * part // parts for part in range(parts + 1)]
+    return [slice(low, high) for low, high in pairwise(edges)]
 
 
 def _do(work: Callable[[Any], Any], items: Iterable[Any]) -> list[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from definition import KINDS
 from scipy.optimize import brentq
 
 from simonides.solvers.hinge import SLACK_PRICE
@@ -72,3 +73,14 @@ def hessian_of(problem, weights, exact=False):
     counts = np.bincount(owners, minlength=problem.facts)[owners]
     shared = (owners[:, None] == owners) / (counts + SLACK_PRICE)
     return active.T @ (active - shared @ active)
+
+
+def make(kind, facts, candidates=None, seed=0):
+    return KINDS[kind].gaussian(facts, 4, 3, candidates=candidates, seed=seed)
+
+
+def weights_of(scale, seed=1):
+    return scale * np.random.default_rng(seed).standard_normal((3, 4))
+
+
+EXACT = pytest.mark.parametrize("exact", [False, True], ids=["sizes", "spans"])

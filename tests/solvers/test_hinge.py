@@ -1,26 +1,14 @@
-"""The hinge with slack: value, derivatives, bounds, and the curvature in both precisions."""
+"""The hinge with slack: value, gradient and bounds."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from definition import BOTH, KINDS
-from dense_hinge import CASES, residuals_of, rows_of, slacks_of
+from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, slacks_of, weights_of
 
 from simonides.problems.original import OriginalProblem
 from simonides.solvers import hinge as module
-from simonides.solvers.hinge import SLACK_PRICE, Curvature, Hinge, Task
-
-
-def make(kind, facts, candidates=None, seed=0):
-    return KINDS[kind].gaussian(facts, 4, 3, candidates=candidates, seed=seed)
-
-
-def weights_of(scale, seed=1):
-    return scale * np.random.default_rng(seed).standard_normal((3, 4))
-
-
-EXACT = pytest.mark.parametrize("exact", [False, True], ids=["sizes", "spans"])
+from simonides.solvers.hinge import SLACK_PRICE, Hinge, Task
 
 
 @CASES
@@ -59,83 +47,6 @@ def test_the_gradient_against_dense_arithmetic(kind, facts, candidates, scale, e
     expected = -residuals_of(problem, weights, exact) @ rows_of(problem, exact)
     found = Hinge.at(Task(problem, map, exact), weights).gradient
     np.testing.assert_allclose(found.ravel(), expected, rtol=1e-9, atol=1e-10)
-
-
-@CASES
-@EXACT
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-def test_the_curvature_against_dense_arithmetic(kind, facts, candidates, precision, exact):
-    problem, weights = make(kind, facts, candidates), weights_of(0.3)
-    hinge = Hinge.at(Task(problem, map, exact), weights)
-    curvature = Curvature(hinge, precision)
-    residuals = residuals_of(problem, weights, exact)
-    active = rows_of(problem, exact)[residuals > 0]
-    owners = np.repeat(np.arange(facts), len(residuals) // facts)[residuals > 0]
-    same = (owners[:, None] == owners) / (
-        np.bincount(owners, minlength=facts)[owners] + SLACK_PRICE
-    )
-    # It sets the unit of the damping; pairs have length one, or up to the root of two.
-    trace = np.trace(active.T @ active)
-    assert trace / 2 <= curvature.trace * (1 + 1e-12)
-    if exact:
-        assert curvature.trace == pytest.approx(trace, rel=1e-12)
-    direction = weights_of(1.0, seed=2)
-    found = curvature(direction.astype(precision))
-    assert found.dtype == precision
-    leads = active @ direction.ravel()
-    expected = (active.T @ (leads - same @ leads)).reshape(3, 4)
-    # Differences of outputs cancel, by at most the ratio of lengths to spans: a few here.
-    error = np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-9)
-    assert error < 200 * np.finfo(precision).eps
-
-
-@CASES
-def test_the_curvature_is_the_derivative_of_the_gradient(kind, facts, candidates):
-    # The hinge is piecewise quadratic: over a step that changes no active pair, exactly.
-    task, weights = Task(make(kind, facts, candidates), map), weights_of(0.3)
-    hinge, direction = Hinge.at(task, weights), weights_of(1e-6, seed=2)
-    ahead = Hinge.at(task, weights + direction)
-    np.testing.assert_array_equal(ahead.scan.pairs.rivals, hinge.scan.pairs.rivals)
-    np.testing.assert_array_equal(ahead.scan.pairs.pointer, hinge.scan.pairs.pointer)
-    change = ahead.gradient - hinge.gradient
-    np.testing.assert_allclose(
-        change, Curvature(hinge, np.float64)(direction), rtol=1e-6, atol=1e-14
-    )
-
-
-@pytest.mark.parametrize("precision", [np.float32, np.float64])
-@BOTH
-def test_leaving_out_inactive_facts_changes_nothing(kind, precision, monkeypatch):
-    problem = KINDS[kind].gaussian(700, 4, 3, candidates=3, seed=0)
-    # All facts are active at small weights; few, in the middle of others, at large ones.
-    share = {}
-    for scale in (0.1, 50.0):
-        hinge = Hinge.at(Task(problem, map), scale * problem.target_outputs.T @ problem.inputs)
-        share[scale] = np.count_nonzero(np.diff(hinge.scan.pairs.pointer)) / 700
-        direction = weights_of(1.0, seed=2).astype(precision)
-        results = []
-        for threshold in (0.0, 2.0):
-            monkeypatch.setattr(module, "_SPARSE_ROWS", threshold)
-            curvature = Curvature(hinge, precision)
-            assert len(curvature._inputs) == (700 if threshold == 0 else round(700 * share[scale]))
-            results.append(curvature(direction))
-        np.testing.assert_allclose(
-            *results, rtol=0, atol=1e-4 if precision is np.float32 else 1e-11
-        )
-    assert share[50.0] < 0.8
-
-
-def test_the_curvature_without_any_active_pair_is_zero():
-    problem = OriginalProblem(np.eye(1, 4), np.eye(2, 3), [0])
-    hinge = Hinge.at(Task(problem, map), 100 * np.outer([1.0, -1.0, 0.0], [1.0, 0, 0, 0]))
-    assert (len(hinge.scan.pairs), hinge.objective, hinge.lost) == (0, 0.0, 0)
-    assert not hinge.gradient.any()
-    assert not Curvature(hinge, np.float64)(weights_of(1.0)).any()
-    assert hinge.margin_upper == np.inf
-    assert (
-        0 < hinge.margin_lower <= 1 / np.sqrt(2)
-    )  # the one pair's own, of which only a bound is known
-    assert len(hinge.multipliers().values) == 0
 
 
 @CASES
@@ -218,22 +129,6 @@ def test_zero_inputs_stay_zero():
     hinge = Hinge.at(task, np.eye(2))
     assert np.isfinite(hinge.gradient).all()
     assert np.isfinite(hinge.multipliers().values).all()
-
-
-@pytest.mark.parametrize(
-    ("scale", "precision"),
-    [(1e-15, np.float32), (1e15, np.float32), (1e-60, np.float64), (1e60, np.float64)],
-)
-def test_outputs_in_other_units_have_the_same_curvature(scale, precision):
-    # Constraints have no unit.
-    problem, weights = make("original", 8), weights_of(0.3)
-    scaled = OriginalProblem(problem.inputs, problem.outputs * scale)
-    direction = weights_of(1.0, seed=2).astype(precision)
-    one, other = (
-        Curvature(Hinge.at(Task(each, map), weights), precision)(direction)
-        for each in (problem, scaled)
-    )
-    np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
 
 
 def test_a_step_that_breaks_far_more_pairs_is_refused(monkeypatch):

@@ -22,7 +22,8 @@ import numpy as np
 from simonides import arguments
 from simonides.problems import checked
 from simonides.solvers.conjugate import conjugate_gradients
-from simonides.solvers.hinge import Curvature, Hinge, Task
+from simonides.solvers.curvature import Curvature
+from simonides.solvers.hinge import Hinge, Task
 from simonides.solvers.solution import Multipliers, Progress, Solution, Status
 from simonides.solvers.start import scaled
 from simonides.threads import crew
@@ -172,12 +173,13 @@ def _newton_direction(
     damping = precision(ridge + _DAMPING * curvature.trace / hinge.weights.size)
     downhill = -(hinge.gradient + ridge * hinge.weights)
     size = float(np.linalg.norm(downhill))
-    direction, _ = conjugate_gradients(
-        lambda search: curvature(search) + damping * search,
-        (downhill / size).astype(precision),
-        forcing=forcing,
-        longest=_LONGEST_CG,
-    )
+    with curvature.shared():
+        direction, _ = conjugate_gradients(
+            lambda search: curvature(search) + damping * search,
+            (downhill / size).astype(precision),
+            forcing=forcing,
+            longest=_LONGEST_CG,
+        )
     return np.asarray(direction.astype(np.float64) * size)
 
 

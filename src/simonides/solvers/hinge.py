@@ -1,4 +1,4 @@
-r"""The squared hinge with a slack for every fact, its gradient and its curvature.
+r"""The squared hinge with a slack for every fact, and its gradient.
 
 Every constraint (fact :math:`i`, rival :math:`j`) is a matrix
 :math:`A_{ij} = (y_i - y_j) x_i^T / (u_{ij} |x_i|)`, with a unit :math:`u_{ij}` that makes its length about
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -39,9 +39,6 @@ SLACK_PRICE = 20.0
 
 _MOST_GROWTH = 4.0
 _ALWAYS_FIT = 2e6
-
-_SPARSE_ROWS = 0.8
-"""With fewer facts than this fraction active, the curvature gathers their inputs first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,50 +202,3 @@ class Hinge:
         lengths = self.task.lengths[pairs.facts]
         values = self.residuals / self.units / np.where(lengths > 0, lengths, 1.0)
         return Multipliers(pairs.facts, pairs.rivals, values)
-
-
-class Curvature:
-    """The Hessian of the hinge on its active pairs, applied by blocks of rows.
-
-    A product costs two thin matrix products and two passes over the active pairs; in single
-    precision it is twice as fast, and as good for a direction.
-    """
-
-    def __init__(self, hinge: Hinge, precision: type[np.floating[Any]]) -> None:
-        pairs, task = hinge.scan.pairs, hinge.task
-        inputs, targets, pointer = task.inputs, task.problem.target_outputs, pairs.pointer
-        active = np.flatnonzero(np.diff(pointer))
-        if len(active) < _SPARSE_ROWS * len(inputs):
-            inputs, targets = inputs[active], targets[active]
-            pointer = np.append(pointer[active], pointer[-1])
-        self._each = task.each
-        self._inputs = inputs.astype(precision)
-        self._targets = targets.astype(precision)
-        self._table = pairs.table.astype(precision)
-        self._pointer, self._index = pointer, pairs.index
-        self._scales = (1 / hinge.units).astype(precision)
-        self._leads = np.empty_like(self._scales)
-        self._price = precision(SLACK_PRICE)
-        self._parts = threads.blocks(len(inputs))
-        self.precision = precision
-        self.trace = float(len(pairs))
-
-    def __call__(self, direction: Reals) -> Reals:
-        """Return the Hessian times a direction."""
-        return np.asarray(sum(self._each(lambda part: self._work(part, direction), self._parts)))
-
-    def _work(self, part: slice, direction: Reals) -> Reals:
-        images = self._inputs[part] @ direction.T
-        pulled = np.empty_like(images)
-        kernels.curve(
-            images,
-            self._targets[part],
-            self._table,
-            self._pointer[part.start : part.stop + 1],
-            self._index,
-            self._scales,
-            self._price,
-            self._leads,
-            pulled,
-        )
-        return np.asarray(pulled.T @ self._inputs[part])

@@ -8,6 +8,9 @@ decides about threads, so that they never fight with those of the matrix product
 from __future__ import annotations
 
 import numba
+import numpy as np
+
+from simonides.solvers.bells import hear, ring
 
 _jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 
@@ -111,6 +114,44 @@ def curve(images, targets, table, pointer, index, scales, price, leads, out):  #
             for k in range(width):
                 row[k] -= leads[pair] * rival[k]
             pair += 1
+
+
+@_jit
+def bend(blocks, edges, inputs, pairs, scales, price, leads, scratch, search, bent):  # type: ignore[no-untyped-def]
+    """Write, for some blocks of facts, what the curvature makes of the direction ``search``.
+
+    Block b has the facts from ``edges[b]`` up to ``edges[b + 1]`` and writes ``bent[b]``. ``pairs`` holds
+    targets, table, pointer and index as ``curve`` takes them, ``scratch`` two arrays for a block's rows.
+    """
+    targets, table, pointer, index = pairs
+    for block in range(blocks[0], blocks[1]):
+        low, high = edges[block], edges[block + 1]
+        own, images, pulled = inputs[low:high], scratch[0][: high - low], scratch[1][: high - low]
+        np.dot(own, search.T, images)
+        begins = pointer[low : high + 1]
+        curve(images, targets[low:high], table, begins, index, scales, price, leads, pulled)
+        np.dot(pulled.T, own, bent[block])
+
+
+@_jit
+def serve(asked, done, over, work):  # type: ignore[no-untyped-def]
+    """Bend blocks every time that is asked for, until it is over."""
+    turn = 1
+    hear(asked, turn)
+    while not over[0]:
+        bend(*work)
+        ring(done)
+        turn += 1
+        hear(asked, turn)
+
+
+@_jit
+def lead(asked, done, others, work):  # type: ignore[no-untyped-def]
+    """Have all blocks bent: some here, the rest by others that serve."""
+    before = done[0]
+    ring(asked)
+    bend(*work)
+    hear(done, before + others)
 
 
 @_jit

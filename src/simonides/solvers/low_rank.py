@@ -16,7 +16,8 @@ from scipy import linalg
 from simonides import arguments
 from simonides.problems import checked
 from simonides.solvers.conjugate import conjugate_gradients
-from simonides.solvers.hinge import Curvature, Hinge, Task
+from simonides.solvers.curvature import Curvature
+from simonides.solvers.hinge import Hinge, Task
 from simonides.solvers.solution import Progress, Solution, Status
 from simonides.solvers.start import scaled
 from simonides.threads import crew
@@ -111,12 +112,13 @@ class _Factors:
 
         downhill = -self.gradient()
         size = float(np.linalg.norm(downhill))
-        step, _ = conjugate_gradients(
-            operator,
-            (downhill / size).astype(precision),
-            forcing=_FORCING,
-            longest=_LONGEST_CG,
-        )
+        with curvature.shared():
+            step, _ = conjugate_gradients(
+                operator,
+                (downhill / size).astype(precision),
+                forcing=_FORCING,
+                longest=_LONGEST_CG,
+            )
         curved = float(np.vdot(step, operator(step) - ridge * step)) * size**2
         step = step.astype(np.float64) * size
         return step, float(np.vdot(downhill, step)) - curved / 2

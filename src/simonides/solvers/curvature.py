@@ -1,0 +1,96 @@
+"""The Hessian of the hinge on its active pairs, by blocks of facts that threads share."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides import threads
+from simonides.solvers import kernels
+from simonides.solvers.bells import ring
+from simonides.solvers.hinge import SLACK_PRICE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from simonides.arrays import Reals
+    from simonides.solvers.hinge import Hinge
+
+_SPARSE_ROWS = 0.8
+"""With fewer facts than this fraction active, their inputs are gathered first."""
+
+
+class Curvature:
+    """The curvature at one point.
+
+    A product with a direction costs two thin matrix products and two passes over the active pairs; in
+    single precision it is twice as fast, and as good for a Newton direction.
+    """
+
+    def __init__(self, hinge: Hinge, precision: type[np.floating[Any]]) -> None:
+        pairs, task = hinge.scan.pairs, hinge.task
+        inputs, targets, pointer = task.inputs, task.problem.target_outputs, pairs.pointer
+        active = np.flatnonzero(np.diff(pointer))
+        if len(active) < _SPARSE_ROWS * len(inputs):
+            inputs, targets = inputs[active], targets[active]
+            pointer = np.append(pointer[active], pointer[-1])
+        blocks, shape = threads.blocks(len(inputs)), hinge.weights.shape
+        self._rows = max(block.stop - block.start for block in blocks)
+        self._terms = (
+            np.array([0, *(block.stop for block in blocks)]),
+            inputs.astype(precision),
+            (targets.astype(precision), pairs.table.astype(precision), pointer, pairs.index),
+            (1 / hinge.units).astype(precision),
+            precision(SLACK_PRICE),
+            np.empty(len(pairs), precision),
+        )
+        self._search = np.empty(shape, precision)
+        self._bent = np.empty((len(blocks), *shape), precision)
+        self._asked, self._done, self._over = np.zeros((3, 1), np.int64)
+        self._own, self._others = self._work(slice(0, len(blocks))), 0
+        self._each = task.each
+        self.precision = precision
+        self.trace = float(len(pairs))
+
+    def __call__(self, direction: Reals) -> Reals:
+        """Return the Hessian times a direction."""
+        self._search[:] = direction
+        kernels.lead(self._asked, self._done, self._others, self._own)
+        return np.asarray(self._bent.sum(axis=0))
+
+    @property
+    def rows(self) -> int:
+        """Number of facts that take part."""
+        return len(self._terms[1])
+
+    @contextmanager
+    def shared(self) -> Iterator[None]:
+        """Have the crew's other threads take their share of the products.
+
+        They stay awake for it, and do nothing else meanwhile.
+        """
+        crew, whole = self._each, self._own
+        if not isinstance(crew, threads.Crew):
+            yield
+            return
+        own, *rest = threads.shares(len(self._bent), crew.size)
+        self._asked[:], self._over[:] = 0, 0
+        serving = []
+        try:
+            for part in rest:
+                bells = self._asked, self._done, self._over
+                serving.append(crew.start(kernels.serve, *bells, self._work(part)))
+            self._own, self._others = self._work(own), len(rest)
+            yield
+        finally:
+            self._own, self._others = whole, 0
+            self._over[:] = 1
+            ring(self._asked)
+            for one in serving:
+                one.result()
+
+    def _work(self, blocks: slice) -> tuple[Any, ...]:
+        scratch = np.empty((2, self._rows, len(self._search)), self._search.dtype)
+        return ((blocks.start, blocks.stop), *self._terms, tuple(scratch), self._search, self._bent)
