@@ -11,7 +11,7 @@ from simonides import OriginalProblem
 from simonides.solvers.curvature import Curvature
 from simonides.solvers.hinge import Hinge, Task
 from simonides.solvers.start import scaled
-from simonides.threads import crew
+from simonides.threads import available_threads, crew
 
 
 def growth() -> list[dict[str, Any]]:
@@ -33,39 +33,41 @@ def growth() -> list[dict[str, Any]]:
 
 
 def loops() -> list[dict[str, Any]]:
-    """Time the two hot loops on one thread in single precision, against a large square product."""
-    rows = []
+    """Time the two hot loops in single precision, against a large square product on as many threads."""
     square = np.random.default_rng(0).standard_normal((2000, 2000), dtype=np.float32)
     with crew(1):
         peak = 2 * len(square) ** 3 / _best(lambda: square @ square)
-    for dim in (100, 200, 400):
-        problem = OriginalProblem.gaussian(near(dim, 0.9), dim, seed=1)
-        with crew(1) as each:
-            task = Task(problem, each)
-            hinge = Hinge.at(task, scaled(task))
-            curvature = Curvature(hinge, np.float32)
-            direction = hinge.gradient.astype(np.float32)
-            facts, pairs = problem.facts, len(hinge.residuals)
-            work = {
-                "scan": (2 * facts**2 * dim, lambda: problem.scan(hinge.images, 1.0)),  # noqa: B023
-                "curvature": (
-                    4 * facts * dim**2 + 4 * pairs * dim,
-                    lambda: curvature(direction),  # noqa: B023
-                ),
-            }
-            for name, (operations, call) in work.items():
-                rate = operations / _best(call)
-                rows.append(
-                    {
-                        "loop": name,
-                        "dim": dim,
-                        "facts": facts,
-                        "pairs": pairs,
-                        "gigaflops": rate / 1e9,
-                        "of_peak": rate / peak,
-                    }
-                )
-    return rows
+    return [
+        {**row, "of_peak": row["gigaflops"] * 1e9 / (peak * row["threads"])}
+        for dim in (100, 200, 400)
+        for threads in sorted({1, available_threads()})
+        for row in _rates(OriginalProblem.gaussian(near(dim, 0.9), dim, seed=1), threads)
+    ]
+
+
+def _rates(problem: OriginalProblem, threads: int) -> list[dict[str, Any]]:
+    """Return the operations per second of both loops at the start of a solve."""
+    facts, dim = problem.facts, problem.dim_in
+    with crew(threads) as each:
+        task = Task(problem, each)
+        hinge = Hinge.at(task, scaled(task))
+        curvature, pairs = Curvature(hinge, np.float32), len(hinge.residuals)
+        direction = hinge.gradient.astype(np.float32)
+        seconds = {"scan": _best(lambda: problem.scan(hinge.images, 1.0, each))}
+        with curvature.shared():
+            seconds["curvature"] = _best(lambda: curvature(direction))
+    operations = {"scan": 2 * facts**2 * dim, "curvature": 4 * facts * dim**2 + 4 * pairs * dim}
+    return [
+        {
+            "loop": loop,
+            "dim": dim,
+            "facts": facts,
+            "pairs": pairs,
+            "threads": threads,
+            "gigaflops": operations[loop] / seconds[loop] / 1e9,
+        }
+        for loop in seconds
+    ]
 
 
 def _best(call: Callable[[], Any], repeats: int = 5) -> float:
