@@ -12,7 +12,7 @@ from simonides.reproduction.capacities import difference
 from simonides.reproduction.claims.claim import Claim, Verdict, graded, is_near
 from simonides.reproduction.claims.statistics import chance_of_zero, distance, permutation_p
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, regime_of, score_distribution
+from simonides.reproduction.results import groups, largest_common_dim, regime_of, score_distribution
 from simonides.reproduction.spectra import near_capacity, unit_values
 
 if TYPE_CHECKING:
@@ -56,7 +56,9 @@ def curves(results: Results) -> Claim:
     """Check that accuracy beyond capacity is the same."""
     words, differences = [], []
     for (dim,), part in groups(results.rows("accuracy"), "dim").items():
-        means = [_beyond([row for row in part if row["problem"] == problem]) for problem in BOTH]
+        both = [[row for row in part if row["problem"] == problem] for problem in BOTH]
+        shared = set.intersection(*({row["facts"] for row in one} for one in both))
+        means = [_beyond([row for row in one if row["facts"] in shared]) for one in both]
         if min(len(one) for one in means) < 2:
             continue
         original, decoupled = (Estimate.of_mean(np.array(one)) for one in means)
@@ -83,7 +85,7 @@ def curves(results: Results) -> Claim:
 def spectra(results: Results) -> Claim:
     """Check that singular values at capacity have the same law."""
     near = near_capacity(results)
-    dim = max(row["dim"] for row in near)
+    dim = largest_common_dim(near)
     parts = {
         f"κ = {fraction:g}": part
         for (at, fraction), part in groups(near, "dim", "rank_fraction").items()
@@ -103,7 +105,7 @@ def spectra(results: Results) -> Claim:
 def scores(results: Results) -> Claim:
     """Check that target scores have the same law."""
     found = results.rows("regimes")
-    dim = max(row["dim"] for row in found)
+    dim = largest_common_dim(found)
     parts: dict[str, list[Row]] = {}
     for row in found:
         if row["dim"] == dim:

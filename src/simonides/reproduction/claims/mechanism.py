@@ -11,8 +11,14 @@ from scipy import special
 from simonides.estimate import Estimate
 from simonides.reproduction.claims.claim import Claim, graded, is_near
 from simonides.reproduction.claims.statistics import exponent
-from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR
-from simonides.reproduction.results import SCORE_GRID, groups, regime_of, score_distribution
+from simonides.reproduction.plans import ABOVE, BELOW, NEAR
+from simonides.reproduction.results import (
+    SCORE_GRID,
+    groups,
+    largest_common_dim,
+    regime_of,
+    score_distribution,
+)
 from simonides.reproduction.spectra import near_capacity, unit_distribution, unit_values
 from simonides.reproduction.volume import volumes
 from simonides.theory.initial_spectrum import InitialLaw
@@ -219,7 +225,7 @@ def _largest(gaps: list[float]) -> float:
 def _regimes(results: Results) -> dict[float, list[Row]]:
     """Return the rows of both problems by regime, at the largest dimension both have."""
     found = results.rows("regimes")
-    dim = max(row["dim"] for row in found if row["problem"] == BOTH[1])
+    dim = largest_common_dim(found)
     kept = [row | {"regime": regime_of(row)} for row in found if row["dim"] == dim]
     return {regime: part for (regime,), part in groups(kept, "regime").items()}
 
