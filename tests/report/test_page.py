@@ -113,7 +113,7 @@ def test_data_and_pictures_lie_beside_it(written):
             with (path.parent / "figures" / f"{file}-{part}.csv").open() as read:
                 rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(read)]
             assert rows == table.records()
-        for ending in ("svg", "png"):
+        for ending in ("svg", "pdf", "png"):
             assert (path.parent / "figures" / f"{file}.{ending}").stat().st_size > 1000
     assert (path.parent / "claims.json").exists()
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from simonides.reproduction.claims.claim import Claim
     from simonides.reproduction.run import Reproduction
 
-_ENDINGS = (".svg", ".png")
+_ENDINGS = (".svg", ".pdf", ".png")
 _KINDS = {Verdict.AGREES: "agrees", Verdict.IN_PART: "part", Verdict.DISAGREES: "disagrees"}
 
 
