@@ -131,7 +131,7 @@ FULL = Plan(
         "rank": (
             _spec(BOTH, (25, 50), _TRAINED, 10, loads=_FULL_LOADS, **_BOUNDED),
             _spec(BOTH, (100,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
-            _spec("original", (200,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
+            _spec("original", (200,), _TRAINED_LARGE, 5, relative_loads=_SHARES, **_BOUNDED),
         ),
         "hebbian": (
             _spec("original", (25, 50, 100), ("hebbian",), 40, loads=_HEBBIAN_LOADS),
