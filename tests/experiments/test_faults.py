@@ -123,14 +123,14 @@ def test_a_killed_worker_costs_one_task_which_is_retried_on_request(undisturbed,
     time.sleep(0.05)
     os.kill(children(process.pid)[0], signal.SIGKILL)
     output, errors = process.communicate(timeout=60)
-    assert process.returncode == 0, errors
+    assert process.returncode == 1, errors
     found = json.loads(output)
     assert (found["done"], found["failed"], found["total"]) == (9, 1, 10)
     assert found["reasons"] == ["1 x killed: its process ended with signal SIGKILL"]
-    again = json.loads(run_sweep(undisturbed / "spec.toml", tmp_path, "--json").stdout)
-    assert again["failed"] == 1
+    again = run_sweep(undisturbed / "spec.toml", tmp_path, "--json")
+    assert (again.returncode, json.loads(again.stdout)["failed"]) == (1, 1)
     ended = run_sweep(undisturbed / "spec.toml", tmp_path, "--retry-failed", "--json")
-    assert json.loads(ended.stdout)["failed"] == 0
+    assert (ended.returncode, json.loads(ended.stdout)["failed"]) == (0, 0)
     assert same_results(undisturbed / "run", tmp_path)
 
 
@@ -138,7 +138,7 @@ def test_a_task_that_needs_too_much_memory_is_a_record(tmp_path):
     spec = write_spec(tmp_path / "spec.toml", dims=[6, 3000], facts=[9000], instances=1)
     ended = run_sweep(spec, tmp_path / "run", "--memory-limit", "500", "--workers", "1", "--json")
     found = json.loads(ended.stdout)
-    assert (found["done"], found["failed"]) == (1, 1)
+    assert (ended.returncode, found["done"], found["failed"]) == (1, 1, 1)
     table = {row["dim"]: row for row in rows(tmp_path / "run").to_pylist()}
     assert table[6]["status"] == "done"
     assert table[3000]["status"] == "out-of-memory"
@@ -152,7 +152,7 @@ def test_a_task_that_fails_is_a_record_and_the_others_go_on(tmp_path):
     solver = {"name": "gradient", "learning_rate": 1e300, "max_steps": 5}
     spec = write_spec(tmp_path / "spec.toml", solver=solver, facts=[40], instances=2)
     ended = run_sweep(spec, tmp_path / "run", "--json")
-    assert ended.returncode == 0
+    assert ended.returncode == 1
     found = json.loads(ended.stdout)
     assert (found["done"], found["failed"], found["left"]) == (0, 2, 0)
     assert "ConvergenceError" in found["reasons"][0]

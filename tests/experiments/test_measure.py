@@ -42,8 +42,8 @@ def test_scores_are_counted_as_they_are_defined(kind):
         (laws.target, laws.best_rival, laws.rival), dense_scores(problem, weights), strict=True
     ):
         assert np.array_equal(found.counts, np.histogram(scores, inside)[0])
-        assert found.mean == pytest.approx(scores.mean(), abs=1e-12)
-        assert found.std == pytest.approx(scores.std(), rel=1e-9)
+        assert found.mean == pytest.approx(scores.mean(), abs=1e-6)  # single precision
+        assert found.std == pytest.approx(scores.std(), rel=1e-6)
 
 
 def test_scores_beyond_the_bins_are_counted_at_the_ends():
@@ -60,6 +60,17 @@ def test_rivals_that_know_nothing_of_the_weights_have_variance_one():
     weights = np.random.default_rng(1).standard_normal((20, 20))
     # 300 images of length about one: the mean of their squares varies by sqrt(2 / 300 / stable rank).
     assert score_laws(problem, weights).rival.std == pytest.approx(1, abs=0.1)
+
+
+@pytest.mark.parametrize("problem", ["original", "decoupled"])
+def test_what_a_process_measured_before_changes_nothing(problem):
+    task = replace(TASK, problem=problem, facts=30)
+    fresh = asdict(measure(task))
+    for facts in (60, 12, 45):  # a larger instance to take the first facts of, and smaller ones
+        measure(replace(task, facts=facts))
+    again = asdict(measure(task))
+    for name in set(fresh) - set(TIMES):
+        np.testing.assert_array_equal(again[name], fresh[name])
 
 
 @pytest.mark.parametrize("weights", [np.zeros((3, 3)), np.full((3, 3), np.nan)])

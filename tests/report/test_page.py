@@ -18,7 +18,11 @@ from simonides.reproduction.run import Reproduction
 
 CLAIMS = [
     Claim("one", "It holds <always>", "1/2", "0.4997 ± 0.0012", Verdict.AGREES, "sweeps/x"),
-    Claim("two", "It is equal", "0", "2.1 ± 0.3%", Verdict.DISAGREES, "sweeps/y"),
+    Claim(
+        *("two", "It is equal", "0", "2.1 ± 0.3%", Verdict.DISAGREES),
+        data="sweeps/thresholds, Figure difference, Figure C.1",
+        criterion="agrees within a tenth, a line's width",
+    ),
 ]
 
 
@@ -81,7 +85,7 @@ def test_the_page_is_well_formed(written):
 def test_the_page_needs_no_network(written):
     path, _ = written
     text = path.read_text()
-    assert not re.findall(r'(?:src|href)="(?!data:|#)', text)
+    assert not re.findall(r'(?:src|href)="(?!data:|#|figures/|sweeps/)', text)
     assert not re.findall(r"@import|url\(|https?://", text)
 
 
@@ -105,6 +109,22 @@ def test_links_lead_somewhere(written):
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}
 
 
+def test_a_claim_leads_to_its_figure_and_its_records(written):
+    text = written[0].read_text()
+    assert '<a href="#difference">Figure difference</a>' in text
+    for place in range(1, len(PLANS["quick"].sweeps["thresholds"]) + 1):
+        assert f'<a href="sweeps/thresholds-{place}/rows">sweeps/thresholds-{place}</a>' in text
+    assert "Figure C.1" in text  # which this page does not show
+    assert "within a tenth" in text
+
+
+def test_files_named_under_a_figure_are_there(written):
+    path = written[0]
+    named = re.findall(r'href="(figures/[^"]+)"', path.read_text())
+    assert len(named) == 3 * 3 + 3
+    assert all((path.parent / name).stat().st_size for name in named)
+
+
 def test_data_and_pictures_lie_beside_it(written):
     path, tables = written
     for name, parts in tables.items():
@@ -113,7 +133,7 @@ def test_data_and_pictures_lie_beside_it(written):
             with (path.parent / "figures" / f"{file}-{part}.csv").open() as read:
                 rows = [{k: float(v) for k, v in row.items()} for row in csv.DictReader(read)]
             assert rows == table.records()
-        for ending in ("svg", "png"):
+        for ending in ("svg", "pdf", "png"):
             assert (path.parent / "figures" / f"{file}.{ending}").stat().st_size > 1000
     assert (path.parent / "claims.json").exists()
 

@@ -174,6 +174,26 @@ def test_it_stops_when_every_fact_is_recalled(kind, rank):
     assert further.loss < 1e-2 * solution.loss
 
 
+@BOTH
+@pytest.mark.parametrize("rank", [None, 4])
+def test_a_least_gain_ends_it_early_and_close_to_the_minimum(kind, rank):
+    problem = make(kind, 130, 20)
+    least = cross_entropy(problem, rank=rank).loss
+    early = cross_entropy(problem, rank=rank, least_gain=1e-3)
+    losses = [progress.objective for progress in early.history]
+    assert early.status is Status.STOPPED
+    assert losses[-11] - losses[-1] < 1e-3 * losses[-1] <= losses[-12] - losses[-2]
+    assert (1 - 1e-6) * least < early.loss < 1.005 * least
+    assert early.loss == pytest.approx(MeanCrossEntropy(problem).at(early.weights).loss, rel=1e-5)
+
+
+def test_a_least_gain_does_not_keep_facts_from_being_stored():
+    problem = make("original", 25, 10)
+    plain, early = (cross_entropy(problem, least_gain=gain) for gain in (0.0, 1e-3))
+    assert early.status is Status.STORED
+    np.testing.assert_array_equal(early.weights, plain.weights)
+
+
 def test_a_loss_that_vanishes_ends():
     solution = cross_entropy(make("original", 10, 8), until_stored=False)
     assert solution.status is Status.STORED
@@ -254,6 +274,7 @@ def test_a_signal_interrupts():
         ({"seed": -1}, "seed = -1"),
         ({"tolerance": 0.0}, "tolerance = 0"),
         ({"max_steps": 1.5}, "max_steps = 1.5"),
+        ({"least_gain": -0.1}, "least_gain = -0.1"),
         ({"threads": 0}, "threads = 0"),
         ({"start": np.zeros((3, 3))}, "start"),
         ({"start": np.full((4, 3), np.nan)}, "start"),

@@ -82,3 +82,9 @@ def test_at_a_minimum_there_is_no_step():
         is None
     )
     assert minimised(function, np.zeros(3), 5).loss == 0
+
+
+def test_slopes_whose_squares_vanish_end_it():
+    """The loss of stored facts falls to the smallest numbers there are."""
+    falling = Function(lambda place: np.exp(-place[0]), lambda place: -np.exp(-place))
+    assert minimised(falling, [0.0], 2000).loss < 1e-160

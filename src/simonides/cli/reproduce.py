@@ -47,7 +47,8 @@ def reproduce(
     """Redo the paper's figures, check its claims, and write one page with all of it.
 
     Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost. Stopped or killed, run the
-    same command again: it measures what is missing.
+    same command again: it measures what is missing. Exit code 1 if tasks failed: the report is made from
+    the others.
 
     Example: simonides reproduce C.2 --quick --out build/reproduction
     """
@@ -79,14 +80,28 @@ def reproduce(
                 "seconds": sum(found.seconds.values()),
             }
         )
-        return
-    if found.claims:
-        output.print_table(
-            f"Claims of the paper, {plan.name} run",
-            ["claim", "verdict"],
-            [[claim.name, str(claim.verdict)] for claim in found.claims],
+    else:
+        if found.claims:
+            output.print_table(
+                f"Claims of the paper, {plan.name} run",
+                ["claim", "verdict"],
+                [[claim.name, str(claim.verdict)] for claim in found.claims],
+            )
+        output.print_line(str(path))
+    _admit_failures(found)
+
+
+def _admit_failures(found: Reproduction) -> None:
+    """Name the sweeps of which tasks failed, and exit with 1 if there are any."""
+    failed = {name: tally for name, tally in found.tallies.items() if tally.failed}
+    for name, tally in failed.items():
+        typer.echo(
+            f"simonides: {tally.failed} tasks of {name} failed ({tally.reasons[0]}): "
+            "pass --retry-failed to measure them once more",
+            err=True,
         )
-    output.print_line(str(path))
+    if failed:
+        raise typer.Exit(1)
 
 
 def _found(

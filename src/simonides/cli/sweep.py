@@ -22,6 +22,7 @@ app = typer.Typer(
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep.")]
 
 _MEGABYTE = 10**6
+_SOME_FAILED = 1
 
 
 @app.command("run")
@@ -44,7 +45,8 @@ def run(
 ) -> None:
     """Measure what the spec asks for and the folder does not hold yet.
 
-    Every task is kept as soon as it is finished. Stopped or killed, run the same command again.
+    Every task is kept as soon as it is finished. Stopped or killed, run the same command again. Exit code
+    1 if tasks failed: their reasons are listed, and --retry-failed measures them once more.
 
     Example: simonides sweep run examples/accuracy.toml --out build/accuracy
     """
@@ -69,6 +71,8 @@ def run(
             watch=watch,
         )
     _print(out, found, as_json)
+    if found.failed:
+        raise typer.Exit(_SOME_FAILED)
 
 
 @app.command("status")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simonides.experiments.drawing import drawn
 from simonides.experiments.expand import predicted
 from simonides.experiments.methods import METHODS
 from simonides.experiments.scores import score_laws
@@ -80,7 +81,7 @@ def warm_up(problem: str, solver: str, bounded: bool) -> None:
 
 def _threshold(task: Task) -> Measurement:
     guess = max(1.0, predicted(task.problem, task.dim, task.rank))
-    found = threshold(task.draw, guess, rank=task.rank, threads=1)
+    found = threshold(partial(drawn, task), guess, rank=task.rank, threads=1)
     return Measurement(
         solver_seconds=found.seconds,
         threshold=found.facts,
@@ -90,7 +91,7 @@ def _threshold(task: Task) -> Measurement:
 
 
 def _solve(task: Task, facts: int) -> Measurement:
-    problem = task.draw(facts)
+    problem = drawn(task, facts)
     solve = METHODS[task.solver].solve
     assert solve is not None  # or the task has no facts
     began = time.perf_counter()

@@ -128,7 +128,12 @@ METHODS: Mapping[str, Method] = {
     ),
     "cross-entropy": Method(
         _cross_entropy,
-        {"max_steps": _STEPS, "tolerance": _TOLERANCE, "until_stored": _truth},
+        {
+            "max_steps": _STEPS,
+            "tolerance": _TOLERANCE,
+            "until_stored": _truth,
+            "least_gain": _not_negative("pass a share of the loss such as 1e-4"),
+        },
         bounds_rank=True,
     ),
     "gradient": Method(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.experiments.kernels import count_rivals
 from simonides.failures import ConvergenceError
 from simonides.problems.original import OriginalProblem
 from simonides.problems.scan import row_blocks
@@ -20,7 +21,7 @@ from simonides.problems.scan import row_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simonides.arrays import Integers, Reals
+    from simonides.arrays import Integers, Reals, Singles
     from simonides.problems.problem import Problem
 
 SCORE_EDGES: Reals = np.linspace(-8.0, 16.0, 481)
@@ -53,51 +54,44 @@ class ScoreLaws:
 def score_laws(problem: Problem, weights: Reals) -> ScoreLaws:
     """Return how the scores of a problem's outputs are distributed.
 
-    Raises ``ConvergenceError`` for weights that are zero or not finite, which have no scale.
+    Scores are computed in single precision, far finer than the bins. Raises ``ConvergenceError`` for
+    weights that are zero or not finite, which have no scale.
     """
     norm = float(np.linalg.norm(weights))
     if not math.isfinite(norm) or norm == 0:
         raise ConvergenceError(f"weights of norm {norm:g} have no scores: take smaller steps")
-    tallies = [_Tally() for _ in range(3)]
-    for target, rivals in _blocks(problem, problem.inputs @ (weights.T / norm)):
-        for tally, part in zip(tallies, (target, rivals.max(axis=1), rivals.ravel()), strict=True):
-            tally.add(part)
-    return ScoreLaws(*(tally.scores() for tally in tallies))
+    images = problem.inputs @ (weights.T / norm)
+    counts = np.zeros(len(SCORE_EDGES) + 1, dtype=np.int64)
+    number, total, squares, best = 0, 0.0, 0.0, []
+    for scores, own in _blocks(problem, images.astype(np.float32)):
+        highest = np.empty(len(scores))
+        part = count_rivals(scores, own, SCORE_EDGES[0], _WIDTH, counts, highest)
+        number, total, squares = number + part[0], total + part[1], squares + part[2]
+        best.append(highest)
+    mean = total / number
+    return ScoreLaws(
+        target=_scores(np.einsum("ij,ij->i", images, problem.target_outputs)),
+        best_rival=_scores(np.concatenate(best)),
+        rival=Scores(counts, mean, math.sqrt(max(squares / number - mean**2, 0.0))),
+    )
 
 
-def _blocks(problem: Problem, images: Reals) -> Iterator[tuple[Reals, Reals]]:
-    """Yield the scores of targets and of all their rivals, some facts at a time."""
+def _blocks(problem: Problem, images: Singles) -> Iterator[tuple[Singles, Integers]]:
+    """Yield scores, some facts at a time, and in which column the target is (-1: in none)."""
     if isinstance(problem, OriginalProblem):
         assert problem.targets is not None  # set on construction
-        for rows in row_blocks(problem.facts, 8 * problem.candidates):
-            scores = images[rows] @ problem.outputs.T
-            theirs = np.ones(scores.shape, dtype=bool)
-            theirs[np.arange(len(scores)), problem.targets[rows]] = False
-            yield scores[~theirs], scores[theirs].reshape(len(scores), -1)
+        outputs = problem.outputs.astype(np.float32)
+        for rows in row_blocks(problem.facts, 4 * problem.candidates):
+            yield images[rows] @ outputs.T, problem.targets[rows]
         return
-    for rows in row_blocks(problem.facts, 8 * problem.candidates * problem.dim_out):
-        outputs = problem.rivals_of(rows).astype(np.float64)
-        target = np.einsum("ij,ij->i", images[rows], problem.target_outputs[rows])
-        yield target, np.matmul(outputs, images[rows, :, None])[:, :, 0]
+    absent = np.full(problem.facts, -1)
+    for rows in row_blocks(problem.facts, 4 * problem.candidates * problem.dim_out):
+        scores = np.matmul(problem.rivals_of(rows), images[rows, :, None])[:, :, 0]
+        yield scores, absent[rows]
 
 
-class _Tally:
-    """Running counts and sums."""
-
-    def __init__(self) -> None:
-        self._counts = np.zeros(len(SCORE_EDGES) + 1, dtype=np.int64)
-        self._number, self._sum, self._squares = 0, 0.0, 0.0
-
-    def add(self, scores: Reals) -> None:
-        places = np.floor((scores - SCORE_EDGES[0]) / _WIDTH) + 1
-        places = np.clip(places, 0, len(SCORE_EDGES)).astype(np.int64)
-        self._counts += np.bincount(places, minlength=len(SCORE_EDGES) + 1)
-        self._number += scores.size
-        self._sum += float(scores.sum())
-        self._squares += float(scores @ scores)
-
-    def scores(self) -> Scores:
-        mean = self._sum / self._number
-        return Scores(
-            self._counts, mean, math.sqrt(max(self._squares / self._number - mean**2, 0.0))
-        )
+def _scores(scores: Reals) -> Scores:
+    places = np.floor((scores - SCORE_EDGES[0]) / _WIDTH) + 1
+    places = np.clip(places, 0, len(SCORE_EDGES)).astype(np.int64)
+    counts = np.bincount(places, minlength=len(SCORE_EDGES) + 1)
+    return Scores(counts, float(scores.mean()), float(scores.std()))

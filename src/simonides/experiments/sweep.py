@@ -9,7 +9,7 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -186,14 +186,21 @@ def _keep(batches: Generator[list[Record]], store: Store, watch: Callable[[], No
 
 
 def _missing(tasks: Sequence[Task], store: Store, retry_failed: bool) -> list[Task]:
-    """Return what is to be measured, largest first: what takes longest should not come last."""
+    """Return what is to be measured, largest first: what takes longest should not come last.
+
+    Tasks of one instance follow each other, so that a process need not draw it anew for each.
+    """
     settled = [
         name for name, ended in store.statuses.items() if ended is Status.DONE or not retry_failed
     ]
     missing = {task.id: task for task in tasks}
     for name in settled:
         missing.pop(name, None)
-    return sorted(missing.values(), key=lambda task: (-task.dim, -(task.facts or task.dim**2)))
+    return sorted(missing.values(), key=_order)
+
+
+def _order(task: Task) -> tuple[Any, ...]:
+    return -task.dim, task.problem, task.instance, -(task.facts or task.dim**2)
 
 
 def _tally(tasks: Sequence[Task], store: Store) -> Tally:

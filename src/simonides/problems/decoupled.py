@@ -114,7 +114,11 @@ class DecoupledProblem:
         if facts > self.facts:
             raise arguments.refuse("facts", facts, f"at most {self.facts}", "there are no more")
         candidates = max(facts, 2) if self.all_compete else self.candidates
-        return replace(self, facts=facts, candidates=candidates)
+        fewer = replace(self, facts=facts, candidates=candidates)
+        drawn = self.__dict__.get("_kept")
+        if drawn is not None:  # or it is drawn when it is first needed
+            fewer.__dict__["_kept"] = drawn[:facts, : candidates - 1]
+        return fewer
 
     def fingerprint(self) -> str:
         """Return a digest of everything that defines the problem."""

@@ -16,10 +16,12 @@ import scipy
 
 from simonides import __version__, arguments
 from simonides.curves.catalogue import CURVES
+from simonides.experiments.shards import write_whole
 from simonides.figures import catalogue as theory_pictures
 from simonides.figures.paper import catalogue as paper_pictures
 from simonides.figures.style import save
 from simonides.report.captions import CAPTIONS
+from simonides.report.links import anchor, linked
 from simonides.report.settings import settings_table
 from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE
 from simonides.reproduction.claims.claim import Verdict
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from simonides.reproduction.claims.claim import Claim
     from simonides.reproduction.run import Reproduction
 
-_ENDINGS = (".svg", ".png")
+_ENDINGS = (".svg", ".pdf", ".png")
 _KINDS = {Verdict.AGREES: "agrees", Verdict.IN_PART: "part", Verdict.DISAGREES: "disagrees"}
 
 
@@ -60,8 +62,8 @@ def write_report(
     ]
     page = PAGE.format(
         summary=escape(_summary(found.claims)),
-        contents=" · ".join(f'<a href="#{escape(a)}">{escape(b)}</a>' for a, b in links),
-        claims=_claims(found.claims),
+        contents=" · ".join(anchor(f"#{place}", words) for place, words in links),
+        claims=_claims(found),
         figures="\n".join(sections),
         theory='<h2 id="theory">More theory</h2>' + "\n".join(theirs) if theirs else "",
         settings=settings_table(found),
@@ -72,7 +74,7 @@ def write_report(
         ),
     )
     path = folder / "report.html"
-    path.write_text(page, encoding="utf-8")
+    write_whole(path, page.encode())
     return path
 
 
@@ -128,13 +130,14 @@ def _section(
         heading=escape(heading),
         picture=base64.b64encode((pictures / f"{file}.svg").read_bytes()).decode(),
         caption=escape(caption),
-        files="figures/: " + escape(", ".join(files)),
+        files="figures/: " + ", ".join(anchor(f"figures/{name}", name) for name in files),
     )
 
 
-def _claims(claims: Sequence[Claim]) -> str:
-    if not claims:
+def _claims(found: Reproduction) -> str:
+    if not found.claims:
         return ""
+    shown = [figure.name for figure in found.figures]
     rows = "\n".join(
         CLAIM.format(
             statement=escape(claim.statement),
@@ -142,9 +145,10 @@ def _claims(claims: Sequence[Claim]) -> str:
             found=escape(claim.found),
             verdict=escape(claim.verdict),
             kind=_KINDS[claim.verdict],
-            data=escape(claim.data),
+            criterion=escape(claim.criterion),
+            data=linked(claim.data, found.plan.sweeps, shown),
         )
-        for claim in claims
+        for claim in found.claims
     )
     return '<h2 id="claims">Claims</h2>' + CLAIMS.format(rows=rows)
 

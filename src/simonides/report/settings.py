@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from simonides.reproduction.run import Reproduction
 
 
+_MOST_LISTED = 8
+
+
 def settings_table(found: Reproduction) -> str:
     """Return the table as HTML."""
     rows = []
@@ -51,7 +54,13 @@ def described(spec: Spec) -> str:
     if spec.loads:
         parts.append(f"{len(spec.loads)} loads {min(spec.loads):g} to {max(spec.loads):g}")
     if spec.relative_loads:
-        parts.append(f"{_listed(spec.relative_loads)} of capacity")
+        shares = spec.relative_loads
+        listed = (
+            _listed(shares)
+            if len(shares) <= _MOST_LISTED
+            else f"{len(shares)} loads {min(shares):g} to {max(shares):g}"
+        )
+        parts.append(f"{listed} of capacity")
     return "; ".join(parts)
 
 

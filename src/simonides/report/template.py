@@ -12,7 +12,8 @@ FIGURE = """
 """
 
 CLAIM = """<tr><td data-label="claim">{statement}</td><td data-label="paper">{paper}</td>
-<td data-label="this run">{found}</td><td data-label="verdict"><b class="{kind}">{verdict}</b></td>
+<td data-label="this run">{found}</td>
+<td data-label="verdict"><b class="{kind}">{verdict}</b><small>{criterion}</small></td>
 <td data-label="data">{data}</td></tr>"""
 
 CLAIMS = """<table class="claims"><thead><tr><th>claim</th><th>paper</th><th>this run</th><th>verdict</th>
@@ -42,6 +43,7 @@ th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
 .claims td:nth-child(3) { min-width: 15rem; }
 .claims td:nth-child(5) { color: var(--soft); font-size: .78rem; }
 .claims b { white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; }
+.claims small { display: block; color: var(--soft); font-size: .76rem; margin-top: .35rem; }
 b.agrees { border-color: #11734b; } b.part { border-color: #c2870c; } b.disagrees { border-color: #b3261e; }
 footer { border-top: 1px solid var(--rule); color: var(--soft); font-size: .82rem; padding-top: 1rem; }
 @media (max-width: 42rem) {

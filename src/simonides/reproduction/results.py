@@ -78,6 +78,19 @@ def groups(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]
     return dict(sorted(found.items()))
 
 
+def largest_common_dim(rows: Sequence[Row]) -> int:
+    """Return the largest dimension at which both problems were measured.
+
+    >>> largest_common_dim([
+    ...     {"problem": "original", "dim": 25}, {"problem": "decoupled", "dim": 25},
+    ...     {"problem": "original", "dim": 50},
+    ... ])
+    25
+    """
+    dims = ({int(row["dim"]) for row in part} for part in groups(rows, "problem").values())
+    return max(set.intersection(*dims))
+
+
 def mean_of(rows: Sequence[Row], column: str) -> Estimate:
     """Return the mean of a column over independent rows."""
     return Estimate.of_mean(np.array([row[column] for row in rows], dtype=np.float64))

@@ -10,7 +10,7 @@ import numpy as np
 from simonides.curves.table import Table, stacked
 from simonides.experiments.task import rank_of
 from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR
-from simonides.reproduction.results import groups, regime_of, where
+from simonides.reproduction.results import groups, largest_common_dim, regime_of, where
 from simonides.theory.initial_spectrum import InitialLaw
 from simonides.theory.spectrum import CapacityLaw
 
@@ -37,7 +37,7 @@ def near_capacity(results: Results) -> list[Row]:
 def figure_3(results: Results) -> dict[str, Table]:
     """Return singular values at capacity by rank fraction, and the laws they should follow."""
     near = near_capacity(results)
-    found = groups(where(near, dim=max(row["dim"] for row in near)), "rank_fraction", "problem")
+    found = groups(where(near, dim=largest_common_dim(near)), "rank_fraction", "problem")
     rows = [
         {
             "rank_fraction": fraction,

@@ -48,6 +48,7 @@ _RESOLUTION = 4.0
 """Losses closer than this, in units of rounding, count as equal."""
 
 _SMALL_FACTOR = 1e-3
+_SETTLING = 10
 
 
 def cross_entropy(
@@ -59,6 +60,7 @@ def cross_entropy(
     tolerance: float = 1e-7,
     max_steps: int = 2000,
     until_stored: bool = True,
+    least_gain: float = 0.0,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
@@ -72,8 +74,10 @@ def cross_entropy(
     and small random columns drawn from ``seed`` where there are too few.
 
     It ends when every fact is recalled (``STORED``, unless ``until_stored`` is False), when the gradient
-    is ``tolerance`` times the size of its terms (``CONVERGED``), or at ``max_steps``. ``watch`` is called
-    after every step. Interrupted, it returns the best so far. Results do not depend on ``threads``.
+    is ``tolerance`` times the size of its terms (``CONVERGED``), or at ``max_steps``. With a ``least_gain``
+    it also ends (``STOPPED``) once ten steps together have lowered the loss by less than this share of
+    it: for curves, of which the last digits are not seen. ``watch`` is called after every step.
+    Interrupted, it returns the best so far. Results do not depend on ``threads``.
     """
     rank = None if rank is None else checked.rank(rank, problem)
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
@@ -81,9 +85,12 @@ def cross_entropy(
         "tolerance", tolerance, least=0, open_least=True, remedy="pass a small number such as 1e-7"
     )
     max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    least_gain = arguments.real(
+        "least_gain", least_gain, least=0, most=1, remedy="pass a share of the loss such as 1e-4"
+    )
     start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
-        job = _Job(tolerance, max_steps, until_stored, watch, each)
+        job = _Job(tolerance, max_steps, until_stored, least_gain, watch, each)
         return _solve(problem, job, rank, start, np.random.default_rng(seed))
 
 
@@ -94,6 +101,7 @@ class _Job:
     tolerance: float
     max_steps: int
     until_stored: bool
+    least_gain: float
     watch: Callable[[Progress], None] | None
     each: Each
 
@@ -123,9 +131,14 @@ def _solve(
         if job.watch is not None:
             job.watch(history[-1])
 
+    def settled(point: _Point) -> bool:
+        # Without a least gain rounding may still lift the loss between steps.
+        return job.least_gain > 0 and _gained(point, history, _SETTLING) < job.least_gain
+
     def ended(point: _Point) -> bool:
         stored = job.until_stored and point.risk.recalled == problem.facts
-        return stored or point.imbalance <= job.tolerance or len(history) > job.max_steps
+        reached = point.imbalance <= job.tolerance or len(history) > job.max_steps
+        return stored or reached or settled(point)
 
     try:
         for precision in _PRECISIONS:
@@ -141,7 +154,10 @@ def _solve(
                 place = point.place
                 note(point)
             final = point
-        converged = point.imbalance <= job.tolerance
+            if settled(point):
+                break
+        # What single precision takes for balance may be rounding.
+        converged = precision == "float64" and point.imbalance <= job.tolerance
     except KeyboardInterrupt:
         # Where a step was under way, the point before it counts.
         final, interrupted = None, True
@@ -234,7 +250,12 @@ class _Objective:
 
 def _drowned(point: _Point, history: list[Progress]) -> bool:
     """Whether recent steps gained nothing that single precision can tell."""
-    if len(history) <= _PATIENCE:
-        return False
-    gained = history[-_PATIENCE - 1].objective - point.loss
-    return gained <= float(np.finfo(np.float32).eps) * point.loss
+    return _gained(point, history, _PATIENCE) <= float(np.finfo(np.float32).eps)
+
+
+def _gained(point: _Point, history: list[Progress], steps: int) -> float:
+    """Return by which share of the loss the last steps lowered it; infinite before there were so many."""
+    if len(history) <= steps:
+        return np.inf
+    gained = history[-steps - 1].objective - point.loss
+    return gained / point.loss if point.loss > 0 else 0.0

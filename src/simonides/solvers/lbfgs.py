@@ -80,7 +80,8 @@ class Memory:
         if moved is not None:
             step, change = moved.place - point.place, moved.slopes - point.slopes
             curvature = float(step @ change)
-            if curvature > 0:
+            # Slopes of a vanishing loss are so small that their squares are zero.
+            if curvature > 0 and float(change @ change) > 0:
                 self._pairs.append(_Pair(step, change, curvature))
         return moved
 

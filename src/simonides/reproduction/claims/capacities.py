@@ -10,7 +10,7 @@ import numpy as np
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.reproduction.capacities import facts_per_parameter, figure_c1, threshold_load
-from simonides.reproduction.claims.claim import Claim, graded, is_near
+from simonides.reproduction.claims.claim import SIGMAS, Claim, graded, is_near
 from simonides.reproduction.claims.statistics import exponent, pooled
 from simonides.reproduction.results import groups
 from simonides.theory.hebbian import LOAD_ALL, all_recalled_probability
@@ -20,10 +20,23 @@ if TYPE_CHECKING:
     from simonides.reproduction.results import Results, Row
 
 _SMALL_SIZE_SLACK = 0.02
-"""Relative finite-size error allowed to a theory that is exact in the limit."""
+"""Relative error allowed to a theory that leaves out corrections of order 1/d: that at d = 50."""
+
+_EXPONENT_SLACK, _EXPONENT_SLACK_OF_LIMIT = 0.03, 0.1
+"""By how much theory's exponent moves if the smallest dimension is left out; how far it still is from
+-1 at dimensions in the thousands."""
+
+_RANK_SLACK, _RANKS_APART = 0.04, 0.12
+"""1/d at d = 25, the sweep's dimension; by how much eq. 9 at half the rank is below that at full rank."""
 
 _COARSE = 0.05
 """Relative error from which on a ratio says too little to agree."""
+
+_HEBBIAN_SLACK = 0.005
+"""Half a step of the grid of loads."""
+
+_GAP_SLACK = _SMALL_SIZE_SLACK + _HEBBIAN_SLACK / LOAD_ALL
+"""Of a ratio: the relative slacks of its two terms."""
 
 
 def capacity_one_half(results: Results) -> Claim:
@@ -48,6 +61,8 @@ def capacity_one_half(results: Results) -> Claim:
             is_near(found["decoupled"], 0.5, 0.5 * _SMALL_SIZE_SLACK),
         ),
         "sweeps/thresholds, Figure C.1",
+        "agrees: both within 3 standard errors and 2%, as theory leaves out terms of order 1/d (2% at "
+        "d = 50); in part: only the decoupled one",
     )
 
 
@@ -61,15 +76,18 @@ def rate_of_convergence(results: Results) -> Claim:
     ]
     logs = [math.log(dim) for dim in table["dim"]]
     measured, expected = exponent(logs, loads), exponent(logs, theory)
-    same = is_near(measured, expected.value, 0.05)
+    same = is_near(measured, expected.value, _EXPONENT_SLACK)
     return Claim(
         "rate",
         "The load at capacity approaches 1/2 like 1/log d, up to log log factors (eq. C.25, Fig. C.1)",
         "exponent -1 of log d",
         f"exponent {measured} over d = {table['dim'][0]:g} to {table['dim'][-1]:g} (decoupled); "
         f"the finite-size theory gives {expected.value:.3f} there",
-        graded(same and is_near(measured, -1.0, 0.1), same),
+        graded(same and is_near(measured, -1.0, _EXPONENT_SLACK_OF_LIMIT), same),
         "sweeps/thresholds, Figure C.1",
+        "agrees: within 3 standard errors and 0.1 of -1, which theory itself has reached only for d in the "
+        "thousands; in part: within 3 and 0.03 of theory, whose own exponent moves by so much if the "
+        "smallest d is left out",
     )
 
 
@@ -95,12 +113,14 @@ def rank_bound(results: Results) -> Claim:
         f"{words}. A search that fails proves nothing: these are lower bounds",
         graded(
             all(
-                is_near(ratio, 1.0, 2 * _SMALL_SIZE_SLACK) and ratio.stderr < _COARSE
+                is_near(ratio, 1.0, _RANK_SLACK) and ratio.stderr < _COARSE
                 for ratio in ratios.values()
             ),
-            all(is_near(ratio, 1.0, 0.15) for ratio in ratios.values()),
+            all(is_near(ratio, 1.0, _RANKS_APART) for ratio in ratios.values()),
         ),
         "sweeps/bounded, Figure rank",
+        "agrees: all within 3 standard errors and 4%, 1/d at d = 25, with errors below 5%; in part: within "
+        "12%, the difference eq. 9 makes between half and full rank",
     )
 
 
@@ -122,8 +142,10 @@ def hebbian_one_eighth(results: Results) -> Claim:
         "(Theorem D.1, for independent Gaussian scores)",
         "1/8 = 0.125 in the limit",
         words,
-        graded(is_near(last, LOAD_ALL, 0.05 * LOAD_ALL), is_near(last, LOAD_ALL, 0.25 * LOAD_ALL)),
-        "sweeps/hebbian, Figures 2 and D.1",
+        graded(is_near(last, LOAD_ALL, _HEBBIAN_SLACK), is_near(last, LOAD_ALL, LOAD_ALL / 2)),
+        "sweeps/hebbian, Figure 2, Figure D.1",
+        "agrees: the largest d within 3 standard errors and 0.005, half a step of the grid of loads; in "
+        "part: within half of 1/8, far from the 1/2 of almost all facts",
     )
 
 
@@ -142,7 +164,8 @@ def fourfold_gap(results: Results) -> Claim:
         facts = predicted("original", dim, None)
         expected = facts * math.log(facts) / dim**2 / rule_theory
         words.append(f"d = {dim}: {Estimate(ratio, error)} (finite-size theory {expected:.2f})")
-        verdicts.append((is_near(Estimate(ratio, error), 4.0, 0.4), ratio > 1 + 3 * error))
+        near = is_near(Estimate(ratio, error), 4.0, 4.0 * _GAP_SLACK)
+        verdicts.append((near, ratio > 1 + SIGMAS * error))
     return Claim(
         "fourfold-gap",
         "The best memory's critical load is four times the Hebbian rule's (1/2 against 1/8)",
@@ -150,6 +173,8 @@ def fourfold_gap(results: Results) -> Claim:
         "; ".join(words) + ": the gap is wider at finite size",
         graded(all(near for near, _ in verdicts), all(above for _, above in verdicts)),
         "sweeps/thresholds, sweeps/hebbian",
+        "agrees: all within 3 standard errors and 6%, the slacks of both capacities together; in part: the "
+        "best memory stores more, by over 3 standard errors",
     )
 
 

@@ -26,7 +26,7 @@ class Claim:
     """One row of the table of claims.
 
     ``paper`` and ``found`` are the two values in words and numbers; ``data`` names the sweeps or the
-    computation behind them.
+    computation behind them, ``criterion`` says when the verdict is that they agree, and why then.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Claim:
     found: str
     verdict: Verdict
     data: str
+    criterion: str = ""
 
 
 def is_near(found: Estimate, expected: float, slack: float = 0.0) -> bool:
