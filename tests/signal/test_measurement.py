@@ -201,12 +201,11 @@ def test_a_model_that_cannot_be_read_is_measured_without_theory():
 
 
 def test_tokens_that_repel_are_measured_without_theory():
-    batch = torch.stack([torch.eye(4), -torch.eye(4)], dim=1).flatten(0, 1)[None]
-    model = torch.nn.TransformerEncoder(
-        torch.nn.TransformerEncoderLayer(4, 1, 4, batch_first=True), 1, enable_nested_tensor=False
-    )
-    with pytest.warns(UserWarning, match=r"tokens start at cosine -0\.143, which is not covered"):
-        assert measure(model, batch[:, :, :]).theory is None
+    batch = torch.cat([torch.eye(64)[:2], -torch.eye(64)[:2]])[None]
+    layer = torch.nn.TransformerEncoderLayer(64, 1, 4, batch_first=True)
+    model = torch.nn.TransformerEncoder(layer, 1, enable_nested_tensor=False)
+    with pytest.warns(UserWarning, match=r"tokens start at cosine -0\.333, which is not covered"):
+        assert measure(model, batch).theory is None
 
 
 def test_models_that_cannot_be_measured_are_refused():

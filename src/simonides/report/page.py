@@ -21,7 +21,7 @@ from simonides.figures.paper import catalogue as paper_pictures
 from simonides.figures.style import save
 from simonides.report.captions import CAPTIONS
 from simonides.report.settings import settings_table
-from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE
+from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
 from simonides.reproduction.claims.claim import Verdict
 from simonides.reproduction.run import write_claims
 
@@ -49,11 +49,18 @@ def write_report(
     folder = checked_folder(out)
     pictures = folder / "figures"
     curves = {} if theory is None else theory
-    sections = [_paper_section(pictures, one, found.tables[one.name]) for one in found.figures]
+    sections, signals = (
+        [
+            _paper_section(pictures, one, found.tables[one.name])
+            for one in found.figures
+            if one.topic == topic
+        ]
+        for topic in ("storage", "signal")
+    )
     theirs = [_theory_section(pictures, table) for table in curves.values()]
     write_claims(folder / "claims.json", found.claims)
     links = [
-        *([("claims", "Claims")] if found.claims else []),
+        *([("claims", "Claims")] if any(one.topic == "storage" for one in found.claims) else []),
         *((one.file, _label(one)) for one in found.figures),
         *([("theory", "Theory")] if curves else []),
         ("settings", "Settings"),
@@ -61,8 +68,9 @@ def write_report(
     page = PAGE.format(
         summary=escape(_summary(found.claims)),
         contents=" · ".join(f'<a href="#{escape(a)}">{escape(b)}</a>' for a, b in links),
-        claims=_claims(found.claims),
+        claims=_claims([one for one in found.claims if one.topic == "storage"], "claims", "Claims"),
         figures="\n".join(sections),
+        signals=_signals(signals, [one for one in found.claims if one.topic == "signal"]),
         theory='<h2 id="theory">More theory</h2>' + "\n".join(theirs) if theirs else "",
         settings=settings_table(found),
         versions=escape(
@@ -132,7 +140,14 @@ def _section(
     )
 
 
-def _claims(claims: Sequence[Claim]) -> str:
+def _signals(sections: Sequence[str], claims: Sequence[Claim]) -> str:
+    if not sections:
+        return ""
+    table = _claims(claims, "signal-claims", "Claims about signals")
+    return SIGNALS + table + "\n".join(sections)
+
+
+def _claims(claims: Sequence[Claim], place: str, heading: str) -> str:
     if not claims:
         return ""
     rows = "\n".join(
@@ -146,7 +161,7 @@ def _claims(claims: Sequence[Claim]) -> str:
         )
         for claim in claims
     )
-    return '<h2 id="claims">Claims</h2>' + CLAIMS.format(rows=rows)
+    return f'<h2 id="{place}">{heading}</h2>' + CLAIMS.format(rows=rows)
 
 
 def _summary(claims: Sequence[Claim]) -> str:

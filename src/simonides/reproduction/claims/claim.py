@@ -26,7 +26,7 @@ class Claim:
     """One row of the table of claims.
 
     ``paper`` and ``found`` are the two values in words and numbers; ``data`` names the sweeps or the
-    computation behind them.
+    computation behind them; ``topic`` says which of the two papers, on storage or on signals.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Claim:
     found: str
     verdict: Verdict
     data: str
+    topic: str = "storage"
 
 
 def is_near(found: Estimate, expected: float, slack: float = 0.0) -> bool:
