@@ -10,6 +10,7 @@ from typing import Any
 
 from benchmarks import (
     beyond,
+    classes,
     crosstalk,
     directions,
     growth,
@@ -41,7 +42,9 @@ BENCHMARKS = {
     "large": speed.large,
     "depth": signal.depth,
     "propagation": signal.propagation,
-    "outcomes": signal.outcomes,
+    "widths": signal.widths,
+    "gradients": signal.gradients,
+    "outcomes": classes.run,
     "signal_training": signal.training,
 }
 

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import classes
 from benchmarks.signal import depth_picture_table, training_picture
+from simonides.curves.signal import gradients_table
 from simonides.figures.catalogue import draw
 from simonides.figures.style import SERIES, canvas, house_style, save
 
@@ -43,8 +45,12 @@ _HEADINGS = {
     "stderr": "± standard error",
     "over_theory": "above theory",
     "points": "points",
-    "classes_agree": "classes agree",
+    "agreeing": "networks agree",
+    "inner": "away from edges",
+    "inner_agreeing": "agree there",
+    "networks": "networks",
     "cosine_error": "cosine, rms error",
+    "cosine_error_wide": "with finite width",
     "cosine_error_limit": "many tokens, rms error",
     "cosine_stderr": "largest standard error",
     "entropy_error": "entropy / log T, rms error",
@@ -67,10 +73,10 @@ _TABLES = (
     "large",
     "loops",
     "propagation",
-    "outcomes",
+    "widths",
     "signal_training",
 )
-_ALWAYS = ("dim", "facts", "verdict", "accuracy", "points", "classes_agree")
+_ALWAYS = ("dim", "facts", "verdict", "accuracy", "points")
 _SIDES = {0.9: "0.9 of the predicted facts", 1.05: "1.05 of them"}
 
 
@@ -90,6 +96,11 @@ def write(results: dict[str, Any]) -> None:
         save(_growth(results["growth"]), FOLDER / "growth.svg")
     if "depth" in results:
         save(draw(depth_picture_table(results["depth"])), FOLDER / "depth.svg")
+    if "gradients" in results:
+        save(draw(gradients_table(results["gradients"])), FOLDER / "gradients.svg")
+    if "outcomes" in results:
+        (FOLDER / "outcomes.md").write_text(_table(classes.summary(results["outcomes"])))
+        save(classes.picture(results["outcomes"]), FOLDER / "outcomes.svg")
     if "signal_training" in results:
         save(training_picture(results["signal_training"]), FOLDER / "signal_training.svg")
 
@@ -106,7 +117,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
-    if key in ("accuracy", "of_peak", "over_theory", "classes_agree"):
+    if key in ("accuracy", "of_peak", "over_theory"):
         return f"{100 * value:.3g}%"
     if key == "loss":
         return f"{value:.8g}"

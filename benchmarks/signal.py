@@ -7,18 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from simonides.curves.signal import FIRST_FIGURE, depth_of, diagram_table
+from simonides.curves.signal import FIRST_FIGURE, depth_of, diagram_table, gradients_of
 from simonides.curves.table import Table, stacked
 from simonides.figures.catalogue import draw
 from simonides.figures.style import INK
 from simonides.signal import (
     Architecture,
     PoorTheoryWarning,
+    Propagation,
     propagate,
     simulate,
     trainability_diagram,
 )
-from simonides.signal.outcome import OUTCOMES
 
 BLOCKS = Architecture(
     tokens=256, dim=512, layers=24, hidden=512, cosine=0.05, attention_skip=2.0, mlp_skip=2.0
@@ -27,7 +27,23 @@ TRAINED = Architecture(tokens=32, dim=48, layers=24, hidden=96, activation="gelu
 POINTS = ((0.5, 0.8), (0.5, 1.3), (0.5, 3.0), (1.0, 2.5), (4.0, 1.0), (4.0, 2.0), (4.0, 3.5))
 """Beta and skip of the networks trained."""
 
+CENTRED = {"centred": True, "attention_skip": 1.0, "mlp_skip": 1.0}
+CASES: dict[str, dict[str, Any]] = {
+    "post-norm": {},
+    "pre-norm": {"norm": "pre", "attention_skip": 1.0, "mlp_skip": 1.0},
+    "post-norm, 8 heads": {"heads": 8, "output_variance": 1.0},
+    "post-norm, tanh": {
+        "activation": "tanh", "mlp_in_variance": 4.0, "mlp_out_variance": 2.0, "mlp_skip": 1.0,
+    },
+    "post-norm, causal": {"causal": True},
+    "centred": CENTRED,
+    "post-norm, no MLP": {"activation": None},
+    "no MLP, no skip": {"activation": None, "attention_skip": 0.0, "layers": 8},
+}  # fmt: skip
+
 DEPTH_NETWORKS = 3
+GRADIENT_NETWORKS = 3
+FORWARD_NETWORKS, BACKWARD_NETWORKS = 16, 4
 
 
 def depth() -> list[dict[str, Any]]:
@@ -36,73 +52,51 @@ def depth() -> list[dict[str, Any]]:
 
 
 def propagation() -> list[dict[str, Any]]:
-    """Root mean square over layers of predicted less simulated mean cosine, four networks each."""
-    pre = {"norm": "pre", "attention_skip": 1.0, "mlp_skip": 1.0}
-    centred = {"centred": True, "attention_skip": 1.0, "mlp_skip": 1.0}
-    tanh = {"activation": "tanh", "mlp_in_variance": 4.0, "mlp_out_variance": 2.0, "mlp_skip": 1.0}
-    heads = {"heads": 8, "output_variance": 1.0}
-    cases: dict[str, dict[str, Any]] = {
-        "post-norm": {},
-        "pre-norm": pre,
-        "post-norm, 8 heads": heads,
-        "post-norm, tanh": tanh,
-        "post-norm, no MLP": {"activation": None},
-        "centred": centred,
-        "no MLP, no skip": {"activation": None, "attention_skip": 0.0, "layers": 8},
+    """Root mean square over layers of predicted less simulated mean cosine, sixteen networks each."""
+    rows = []
+    for name, change in CASES.items():
+        for beta in (0.5, 1.5, 3.0):
+            asked = replace(BLOCKS, beta=beta, **change)
+            found = _compared(asked, FORWARD_NETWORKS)
+            back = simulate(asked, range(BACKWARD_NETWORKS)).mean.gradient[0]
+            ratio = float(_quiet(asked).gradients.tokens[0] / back)
+            rows.append({"network": name, "beta": beta, **found, "gradient_ratio": ratio})
+    return rows
+
+
+def _compared(asked: Architecture, networks: int) -> dict[str, float]:
+    """Return how far predictions lie from the means of simulated networks."""
+    run = simulate(asked, range(networks), backward=False)
+    exact, wide = _quiet(asked), _quiet(asked, finite_width=True)
+    limit = _quiet(asked, method="asymptotic")
+    return {
+        "cosine_error": _rms(exact.cosine - run.mean.cosine),
+        "cosine_error_wide": _rms(wide.cosine - run.mean.cosine),
+        "cosine_error_limit": _rms(limit.cosine - run.mean.cosine),
+        "cosine_stderr": float(run.stderr.cosine.max()),
+        "entropy_error": _rms(exact.entropy - run.mean.entropy) / math.log(asked.tokens),
     }
-    rows = []
+
+
+def _quiet(asked: Architecture, **options: Any) -> Propagation:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)
-        for name, change in cases.items():
-            for beta in (0.5, 1.5, 3.0):
-                asked = replace(BLOCKS, beta=beta, **change)
-                run = simulate(asked, range(4))
-                exact, limit = propagate(asked), propagate(asked, method="asymptotic")
-                rows.append(
-                    {
-                        "network": name,
-                        "beta": beta,
-                        "cosine_error": _rms(exact.cosine - run.mean.cosine),
-                        "cosine_error_limit": _rms(limit.cosine - run.mean.cosine),
-                        "cosine_stderr": float(run.stderr.cosine.max()),
-                        "entropy_error": _rms(exact.entropy - run.mean.entropy)
-                        / math.log(asked.tokens),
-                        "gradient_ratio": float(exact.gradients.tokens[0] / run.mean.gradient[0]),
-                    }
-                )
-    return rows
+        warnings.simplefilter("ignore", PoorTheoryWarning)  # how poor is what is measured
+        return propagate(asked, **options)
 
 
-def outcomes() -> list[dict[str, Any]]:
-    """Classes of an 8 x 7 diagram against simulated networks, three each."""
-    asked = Architecture(tokens=128, dim=256, layers=24, hidden=256, cosine=0.1)
-    betas, skips = np.linspace(0.3, 4, 8), np.array([0.5, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0])
+def widths() -> list[dict[str, Any]]:
+    """Centred attention at beta 3, where the dimension matters most: errors by dimension."""
     rows = []
-    for norm, name in (("post", "skip"), ("pre", "value_variance")):
-        here = replace(asked, norm=norm)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PoorTheoryWarning)
-            found = trainability_diagram(here, ("beta", betas), (name, skips))
-        agree, errors = 0, []
-        for row, value in enumerate(skips):
-            for column, beta in enumerate(betas):
-                changes = dict.fromkeys(
-                    ("attention_skip", "mlp_skip") if name == "skip" else (name,), value
-                )
-                point = replace(here, beta=beta, **changes)
-                cosine = simulate(point, range(3), backward=False).mean.cosine[-1]
-                errors.append(cosine - found.cosine[row, column])
-                predicted = OUTCOMES[found.outcome[row, column]] == "rank collapse"
-                agree += int(predicted == (1 - cosine < 0.01))
-        rows.append(
-            {
-                "network": f"{norm}-norm, beta and {name.replace('_', ' ')}",
-                "points": len(errors),
-                "classes_agree": agree / len(errors),
-                "cosine_error": _rms(np.array(errors)),
-            }
-        )
+    for dim, networks in ((256, 24), (512, 16), (1024, 8)):
+        asked = replace(BLOCKS, beta=3.0, dim=dim, hidden=dim, **CENTRED)
+        rows.append({"dim": dim, "networks": networks, **_compared(asked, networks)})
     return rows
+
+
+def gradients() -> list[dict[str, Any]]:
+    """Gradient of the query weights at the sizes of the paper's figure, three networks a point."""
+    sizes = ((256, 2048), (512, 2048), (256, 4096), (512, 4096))
+    return gradients_of(sizes, np.linspace(0.01, 3, 15), GRADIENT_NETWORKS).records()
 
 
 def training() -> list[dict[str, Any]]:
@@ -120,9 +114,7 @@ def training() -> list[dict[str, Any]]:
         losses = np.array([run.loss for run in runs])
         halfway = [_first_below(run.history, run.guessing / 2) for run in runs]
         mean = replace(asked, cosine=float(np.mean([run.cosine for run in runs])))
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PoorTheoryWarning)
-            theory = propagate(mean)
+        theory = _quiet(mean)
         rows.append(
             {
                 "beta": beta,

@@ -1,11 +1,11 @@
-"""With PyTorch: the same networks, real models measured, and what training makes of them."""
+"""With PyTorch: the same networks, and what training makes of them."""
 
 from dataclasses import fields, replace
 
 import numpy as np
 import pytest
 
-from simonides.signal import Architecture, measure, propagate, simulate
+from simonides.signal import Architecture, propagate, simulate
 
 torch = pytest.importorskip("torch")
 
@@ -35,71 +35,6 @@ def test_numpy_and_torch_run_the_same_networks(change):
 def test_an_unknown_backend_is_refused():
     with pytest.raises(ValueError, match="backend = 'paper'"):
         simulate(SMALL, [0, 1], backend="paper")
-
-
-def test_measuring_a_random_transformer_finds_what_simulation_finds():
-    from simonides.signal.simulation import draw_tokens, one_network
-    from simonides.signal.torch_network import draw_transformer, normalised
-
-    asked = replace(SMALL, tokens=40, dim=64)
-    children = np.random.SeedSequence(5).spawn(asked.layers + 2)
-    batch = torch.from_numpy(draw_tokens(asked, np.random.default_rng(children[0])))[None]
-    model = draw_transformer(asked, 5)
-    found = measure(model, normalised(batch))
-    expected = one_network(asked, 5, backward=False)
-    np.testing.assert_allclose(found.cosine, expected.cosine, rtol=1e-3)
-    np.testing.assert_allclose(found.entropy, expected.entropy, rtol=1e-3)
-    np.testing.assert_allclose(found.participation, expected.participation, rtol=1e-3)
-    assert found.theory is not None
-    assert found.theory.cosine[0] == pytest.approx(found.cosine[0])
-    assert model.training, "left as it was"
-
-
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_measuring_pytorch_s_own_encoder(norm_first):
-    torch.manual_seed(0)
-    layer = torch.nn.TransformerEncoderLayer(
-        96, 4, 192, dropout=0.1, batch_first=True, norm_first=norm_first
-    )
-    encoder = torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False)
-    for parameter in encoder.parameters():  # its layers are copies of one; draw them anew
-        if parameter.ndim > 1:
-            torch.nn.init.normal_(parameter, std=parameter.shape[1] ** -0.5)
-        else:
-            torch.nn.init.zeros_(parameter)
-    for module in encoder.modules():
-        if isinstance(module, torch.nn.LayerNorm):
-            torch.nn.init.ones_(module.weight)
-    asked = Architecture(
-        tokens=48, dim=96, layers=6, heads=4, hidden=192, output_variance=1.0,
-        norm="pre" if norm_first else "post", beta=1 / np.log(48) ** 0.5, cosine=0.0,
-    )  # fmt: skip
-    batch = torch.nn.functional.layer_norm(torch.randn(8, 48, 96) + 0.5 * torch.randn(96), (96,))
-    found = measure(encoder, batch, asked)
-    assert found.cosine.shape == (7,)
-    assert found.entropy.shape == (6,)
-    # One network of dimension 96 scatters by about sqrt(2/d) around the mean predicted.
-    np.testing.assert_allclose(found.cosine, found.theory.cosine, atol=0.15)
-    np.testing.assert_allclose(found.entropy, found.theory.entropy, rtol=0.05)
-    np.testing.assert_allclose(found.participation, found.theory.participation, rtol=0.35)
-
-
-def test_models_that_cannot_be_measured_are_refused():
-    with pytest.raises(ValueError, match=r"model = 'str' must be a torch\.nn\.Module"):
-        measure("bert", torch.zeros(1))
-    with pytest.raises(ValueError, match="keeps its blocks in a ModuleList"):
-        measure(torch.nn.Linear(2, 2), torch.zeros(1, 2))
-
-    class Mute(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.blocks = torch.nn.ModuleList([torch.nn.Linear(4, 4)])
-
-        def forward(self, x):
-            return self.blocks[0](x)
-
-    with pytest.raises(ValueError, match="return attention weights"):
-        measure(Mute(), torch.randn(2, 5, 4))
 
 
 def test_the_text_is_python_s_own_help():

@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from simonides.reproduction.run import Reproduction
 
 _QUICK_CURVES = ("price", "load", "hebbian")
-"""Theory curves that a quick run shows after the figures; a full one shows all."""
+"""Theory curves that a quick run shows after the figures; a full one shows all that no figure does."""
+
+_MEASURED = ("depth", "placement", "gradients", "trainability")
+"""Theory curves that a figure shows with networks beside them."""
 
 
 def reproduce(
@@ -46,9 +49,10 @@ def reproduce(
 ) -> None:
     """Redo the paper's figures, check its claims, and write one page with all of it.
 
-    Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost. Stopped or killed, run the
-    same command again: it measures what is missing. Exit code 1 if tasks failed: the report is made from
-    the others.
+    Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost; of the paper on signals in
+    transformers signal-depth, signal-skip, signal-placement, signal-gradients, signal-trainability.
+    Stopped or killed, run the same command again: it measures what is missing. Exit code 1 if tasks
+    failed: the report is made from the others.
 
     Example: simonides reproduce C.2 --quick --out build/reproduction
     """
@@ -117,6 +121,7 @@ def _found(
 
     from simonides.reproduction import run
     from simonides.reproduction.claims.catalogue import claims_of
+    from simonides.reproduction.claims.signal import signal_claims
     from simonides.reproduction.results import Results
 
     sweeps = run.sweeps_for(asked)
@@ -138,7 +143,7 @@ def _found(
     }
     seconds["figures and theory"] = time.perf_counter() - began
     began = time.perf_counter()
-    claims = claims_of(results, sweeps)
+    claims = [*claims_of(results, sweeps), *signal_claims(results, asked)]
     seconds["claims"] = time.perf_counter() - began
     return run.Reproduction(plan, asked, tables, claims, tallies, seconds)
 
@@ -146,6 +151,6 @@ def _found(
 def _curves(quick: bool, *, quiet: bool) -> dict[str, Table]:
     from simonides.curves.catalogue import CURVES
 
-    names = _QUICK_CURVES if quick else tuple(CURVES)
+    names = _QUICK_CURVES if quick else tuple(name for name in CURVES if name not in _MEASURED)
     shown = steps(names, "computing curve", quiet=quiet, label=str)
     return {name: CURVES[name].table() for name in shown}

@@ -19,8 +19,10 @@ from simonides.signal.simulation import simulate
 from simonides.signal.trust import PoorTheoryWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from simonides.signal.diagram import Diagram
-    from simonides.signal.propagation import Propagation
+    from simonides.signal.propagation import Method, Propagation
 
 _TOKENS = (64, 512, 8192)
 _SEEDS = range(4)
@@ -132,23 +134,34 @@ def placement(_dim: int) -> Table:
 
 def gradients(_dim: int) -> Table:
     """Return the query weights' gradient of one layer against beta, and simulated networks."""
+    return gradients_of(((128, 256), (256, 512)), np.linspace(0.1, 3, 15), len(_SEEDS))
+
+
+def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], networks: int) -> Table:
+    """Return theory, its limit and simulated networks at dimensions and tokens, for each beta."""
     rows = []
-    for dim, tokens in ((128, 256), (256, 512)):
-        for beta in np.linspace(0.1, 3, 15):
-            asked = one_layer(dim, tokens, float(beta))
+    betas = [float(beta) for beta in betas]
+    for dim, tokens in sizes:
+        for beta in betas:
+            asked = one_layer(dim, tokens, beta)
             scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens
-            run = simulate(asked, _SEEDS)
+            run = simulate(asked, range(networks))
             rows.append(
                 {
                     "dim": float(dim),
                     "tokens": float(tokens),
-                    "beta": float(beta),
-                    "query": float(propagate(asked).gradients.query[0]) / scale,
+                    "beta": beta,
+                    "query": float(_quiet(asked).gradients.query[0]) / scale,
                     "query_limit": float(_limit(asked).gradients.query[0]) / scale,
                     "query_simulated": float(run.mean.query[0]) / scale,
                     "query_simulated_stderr": float(run.stderr.query[0]) / scale,
                 }
             )
+    return gradients_table(rows)
+
+
+def gradients_table(rows: list[dict[str, float]]) -> Table:
+    """Return rows of gradients as the table their picture reads."""
     return stacked("gradients", "Gradients of the query weights", rows, critical=math.sqrt(2))
 
 
@@ -213,6 +226,10 @@ def propagation_table(found: Propagation) -> Table:
 
 
 def _limit(architecture: Architecture) -> Propagation:
+    return _quiet(architecture, method="asymptotic")
+
+
+def _quiet(architecture: Architecture, method: Method = "exact") -> Propagation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)  # it is drawn to be compared
-        return propagate(architecture, method="asymptotic")
+        return propagate(architecture, method=method)

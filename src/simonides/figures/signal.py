@@ -92,9 +92,10 @@ def placement(table: Table) -> Figure:
 def gradients(table: Table) -> Figure:
     """Draw the query weights' gradient of one layer against beta."""
     figure, (axes,) = canvas(width=5.6)
-    for style, marker, dim in zip(SERIES, "os", table.distinct("dim"), strict=False):
-        part = table.where("dim", dim)
-        label = f"d = {dim:g}, T = {part['tokens'][0]:g}"
+    sizes = dict.fromkeys(zip(table["dim"].tolist(), table["tokens"].tolist(), strict=True))
+    for style, marker, (dim, tokens) in zip(SERIES, "os^D", sizes, strict=False):
+        part = table.where("dim", dim).where("tokens", tokens)
+        label = f"d = {dim:g}, T = {tokens:g}"
         axes.plot(part["beta"], part["query"], label=f"{label}, theory", **style)
         axes.errorbar(
             part["beta"],

@@ -23,7 +23,7 @@ from simonides.figures.style import save
 from simonides.report.captions import CAPTIONS
 from simonides.report.links import anchor, linked
 from simonides.report.settings import settings_table
-from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE
+from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
 from simonides.reproduction.claims.claim import Verdict
 from simonides.reproduction.run import write_claims
 
@@ -51,11 +51,18 @@ def write_report(
     folder = checked_folder(out)
     pictures = folder / "figures"
     curves = {} if theory is None else theory
-    sections = [_paper_section(pictures, one, found.tables[one.name]) for one in found.figures]
+    sections, signals = (
+        [
+            _paper_section(pictures, one, found.tables[one.name])
+            for one in found.figures
+            if one.topic == topic
+        ]
+        for topic in ("storage", "signal")
+    )
     theirs = [_theory_section(pictures, table) for table in curves.values()]
     write_claims(folder / "claims.json", found.claims)
     links = [
-        *([("claims", "Claims")] if found.claims else []),
+        *([("claims", "Claims")] if any(one.topic == "storage" for one in found.claims) else []),
         *((one.file, _label(one)) for one in found.figures),
         *([("theory", "Theory")] if curves else []),
         ("settings", "Settings"),
@@ -63,8 +70,9 @@ def write_report(
     page = PAGE.format(
         summary=escape(_summary(found.claims)),
         contents=" · ".join(anchor(f"#{place}", words) for place, words in links),
-        claims=_claims(found),
+        claims=_claims(found, "storage", "claims", "Claims"),
         figures="\n".join(sections),
+        signals=_signals(found, signals),
         theory='<h2 id="theory">More theory</h2>' + "\n".join(theirs) if theirs else "",
         settings=settings_table(found),
         versions=escape(
@@ -134,8 +142,16 @@ def _section(
     )
 
 
-def _claims(found: Reproduction) -> str:
-    if not found.claims:
+def _signals(found: Reproduction, sections: Sequence[str]) -> str:
+    if not sections:
+        return ""
+    table = _claims(found, "signal", "signal-claims", "Claims about signals")
+    return SIGNALS + table + "\n".join(sections)
+
+
+def _claims(found: Reproduction, topic: str, place: str, heading: str) -> str:
+    claims = [claim for claim in found.claims if claim.topic == topic]
+    if not claims:
         return ""
     shown = [figure.name for figure in found.figures]
     rows = "\n".join(
@@ -148,9 +164,9 @@ def _claims(found: Reproduction) -> str:
             criterion=escape(claim.criterion),
             data=linked(claim.data, found.plan.sweeps, shown),
         )
-        for claim in found.claims
+        for claim in claims
     )
-    return '<h2 id="claims">Claims</h2>' + CLAIMS.format(rows=rows)
+    return f'<h2 id="{place}">{heading}</h2>' + CLAIMS.format(rows=rows)
 
 
 def _summary(claims: Sequence[Claim]) -> str:

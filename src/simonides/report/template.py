@@ -21,6 +21,13 @@ CLAIMS = """<table class="claims"><thead><tr><th>claim</th><th>paper</th><th>thi
 {rows}
 </tbody></table>"""
 
+SIGNALS = """<h2 id="signals">Signals in transformers</h2>
+<p>How should a transformer be initialised so that it trains? This part redoes <i>Two failure modes of deep
+transformers and how to avoid them: a unified theory of signal propagation at initialisation</i> by
+Giorlandino and Goldt. Its values are those of the limit of many tokens, evaluated for the
+networks run here; the finite-size theory beside them is this package's own.</p>
+"""
+
 _STYLE = """
 :root { --ink: #1b1f24; --soft: #5b626b; --rule: #e3e6ea; --link: #0b5394; }
 * { box-sizing: border-box; }
@@ -80,6 +87,7 @@ one each input has its own. {summary}</p>
 {claims}
 <h2 id="figures">Figures</h2>
 {figures}
+{signals}
 {theory}
 <h2 id="settings">Settings and times</h2>
 <div class="wide">{settings}</div>

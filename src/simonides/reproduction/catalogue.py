@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.reproduction import capacities, scoring, spectra, training
+from simonides.reproduction import capacities, scoring, signals, spectra, training
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Figure:
-    """One picture: the sweeps it needs, its tables and its caption."""
+    """One picture: the sweeps it needs, its tables and its caption, and the paper's topic."""
 
     name: str
     title: str
     caption: str
     needs: tuple[str, ...]
     tables: Callable[[Results], dict[str, Table]]
+    topic: str = "storage"
 
     @property
     def file(self) -> str:
@@ -147,6 +148,54 @@ FIGURES = {
             "decision with its proof near capacity. Not in the paper.",
             ("accuracy", "thresholds"),
             capacities.cost,
+        ),
+        Figure(
+            "signal-depth",
+            "Cosine through depth, below and above the critical beta",
+            "Post-norm blocks at the gains of the paper's first figure: theory at finite size and in the "
+            "limit of many tokens, and random networks. Weak scores let attention average, and tokens "
+            "collapse; strong ones delay it, at the price of frozen attention.",
+            (),
+            signals.depth,
+            "signal",
+        ),
+        Figure(
+            "signal-skip",
+            "Cosine after the last block against the skip",
+            "Post-norm attention without MLP, scores weak. The critical skip is the weakest that keeps the "
+            "cosine below the target: in the limit each block multiplies the odds c/(1 − c) by 1 + σ²/α².",
+            (),
+            signals.skip,
+            "signal",
+        ),
+        Figure(
+            "signal-placement",
+            "Where LayerNorm stands, and gain-controlled attention",
+            "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
+            "(centred, the paper's gain control). Lines are finite-size theory, dots networks.",
+            (),
+            signals.placement,
+            "signal",
+        ),
+        Figure(
+            "signal-gradients",
+            "Gradient of the query weights against beta",
+            "One layer on independent tokens, loss averaged over them. The limit vanishes below the "
+            "critical beta; at finite size gradients do not, because preferred keys lean towards their "
+            "query.",
+            (),
+            signals.gradients,
+            "signal",
+        ),
+        Figure(
+            "signal-trainability",
+            "Trainability diagram, and networks at some of its points",
+            "Fields are the predicted classes, dots networks that were run forward and back, in the colour "
+            "of the class measured in them: from their cosine, the entropy of their attention, and their "
+            "gradients.",
+            (),
+            signals.trainability,
+            "signal",
         ),
     )
 }

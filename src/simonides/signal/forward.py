@@ -68,10 +68,11 @@ class Gains:
         def gain(name: str) -> Reals:
             return np.asarray(varied.get(name, getattr(architecture, name)), dtype=float)
 
-        output = architecture.output_variance
-        whole = gain("value_variance") * (1.0 if output is None else gain("output_variance"))
+        projected = architecture.output_variance is not None
+        output = gain("output_variance") if projected else np.ones(())
         found = {field.name: gain(field.name) for field in fields(cls)}
-        found["attention_variance"] = whole
+        found["attention_variance"] = gain("value_variance") * output
+        found["value_bias_variance"] = gain("value_bias_variance") * output
         shape = np.broadcast_shapes(*(value.shape for value in found.values()))
         found["beta"] = np.broadcast_to(found["beta"], (architecture.layers, *shape))
         return cls(**found)

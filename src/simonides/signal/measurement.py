@@ -3,32 +3,39 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.observables import token_statistics, weight_statistics
+from simonides.failures import BadArgumentError
+from simonides.signal.hooks import Record
 from simonides.signal.propagation import Propagation, propagate
+from simonides.signal.reading import Reading, read_model
+from simonides.signal.trust import PoorTheoryWarning
 
 if TYPE_CHECKING:
-    from simonides.arrays import Reals
-    from simonides.signal.architecture import Architecture
+    from collections.abc import Iterator
 
-_ROWS_SUM = 1e-3
+    from simonides.arrays import Reals, Truths
+    from simonides.signal.architecture import Architecture
 
 
 @dataclass(frozen=True)
 class Measurement:
     """What a model did to a batch: averages over its sequences, and theory for the same start.
 
-    ``cosine`` has one entry for the input of the first block and one after each, ``entropy`` and
-    ``participation`` one for each block. ``theory`` is None where no architecture was given or could
-    be read off the model.
+    ``cosine`` and ``norm`` have one entry for the input of the first block and one after each,
+    ``entropy`` and ``participation`` one for each block; ``tokens`` is the mean length of a sequence.
+    ``theory`` is None where no architecture was given or could be read off the model.
     """
 
+    tokens: float
     cosine: Reals
+    norm: Reals
     entropy: Reals
     participation: Reals
     theory: Propagation | None
@@ -40,78 +47,75 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
     Blocks are the modules of the longest ``ModuleList``; the first tensor that a block takes and
     returns must be tokens (batch x tokens x dimension). Attention weights are taken from any module
     inside that returns rows which sum to one (batch x heads x queries x keys):
-    ``torch.nn.MultiheadAttention`` is asked for them, Hugging Face models must be loaded with
-    ``attn_implementation="eager"``. ``batch`` is the model's argument, or a mapping of several. The
-    model is put in evaluation mode meanwhile. Theory is computed at the measured cosine of the
-    input, for the architecture given or, failing that, the model's own.
+    ``torch.nn.MultiheadAttention`` and Hugging Face models are asked for them. ``batch`` is the model's
+    argument, or a mapping of several; tokens that its ``attention_mask`` (or
+    ``src_key_padding_mask``) leaves out are not counted. The model is put in evaluation mode
+    meanwhile.
+
+    Theory is computed at the measured cosine of the input and the number of tokens: for the
+    architecture given, the model's own, or that which its blocks and weights say
+    (``torch.nn.TransformerEncoder``, Hugging Face encoders and GPT-2). Where none can be read a warning
+    says why.
     """
+    blocks = _blocks(model)
+    known = architecture or getattr(model, "architecture", None) or _read(model, blocks)
+    record = Record(len(blocks), _kept(batch), _shape(known))
+    _run(model, batch, blocks, record)
+    if any(not rows for rows in record.attention):
+        raise arguments.refuse(
+            "model", type(model).__name__, "one whose blocks return attention weights",
+            "load Hugging Face models with attn_implementation='eager'",
+        )  # fmt: skip
+    cosine, norm = np.array(record.streams).T
+    entropy, participation = (
+        np.array([np.mean([row[k] for row in rows]) for rows in record.attention]) for k in (0, 1)
+    )
+    tokens = float(np.mean(record.lengths))
+    theory = _theory(known, tokens, float(cosine[0]), float(norm[0]), record.scatter)
+    return Measurement(tokens, cosine, norm, entropy, participation, theory)
+
+
+def _run(model: Any, batch: Any, blocks: list[Any], record: Record) -> None:
+    """Run the model with hooks on its blocks, and leave it as it was."""
     import torch
 
-    blocks = _blocks(model)
-    record = _Record(len(blocks))
     handles = [
         handle for number, block in enumerate(blocks) for handle in record.attach(block, number)
     ]
     training = model.training
     model.eval()
     try:
-        with torch.no_grad():
-            model(**batch) if isinstance(batch, dict) else model(batch)
+        with torch.no_grad(), _eager(model):
+            model(**batch) if isinstance(batch, Mapping) else model(batch)
     finally:
         model.train(training)
         for handle in handles:
             handle.remove()
-    if any(not rows for rows in record.attention):
-        raise arguments.refuse(
-            "model", type(model).__name__, "one whose blocks return attention weights",
-            "load Hugging Face models with attn_implementation='eager'",
-        )  # fmt: skip
-    cosine = np.array([token for token, _ in record.streams])
-    entropy, participation = (
-        np.array([np.mean([row[k] for row in rows]) for rows in record.attention]) for k in (0, 1)
-    )
-    asked = architecture or getattr(model, "architecture", None)
-    return Measurement(cosine, entropy, participation, _theory(asked, float(cosine[0])))
 
 
-class _Record:
-    """Hooks that keep averages of what passes, and nothing else."""
+@contextmanager
+def _eager(model: Any) -> Iterator[None]:
+    """Ask a Hugging Face model for attention that returns its weights."""
+    if not hasattr(model, "set_attn_implementation"):
+        yield
+        return
+    usual = model.config._attn_implementation
+    model.set_attn_implementation("eager")
+    try:
+        yield
+    finally:
+        model.set_attn_implementation(usual)
 
-    def __init__(self, blocks: int) -> None:
-        self.streams: list[tuple[float, float]] = []
-        self.attention: list[list[tuple[float, float, float]]] = [[] for _ in range(blocks)]
 
-    def attach(self, block: Any, number: int) -> list[Any]:
-        """Add hooks to one block and all modules inside it."""
-        from torch import nn
-
-        handles = [block.register_forward_hook(self._after)]
-        if number == 0:
-            handles.append(block.register_forward_pre_hook(self._before, with_kwargs=True))
-        for module in block.modules():
-            if isinstance(module, nn.MultiheadAttention):
-                handles.append(module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True))
-            handles.append(module.register_forward_hook(self._weights(number)))
-        return handles
-
-    def _before(self, _module: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
-        self.streams.append(_tokens(inputs[0] if inputs else named["hidden_states"]))
-
-    def _after(self, _module: Any, _inputs: Any, found: Any) -> None:
-        self.streams.append(_tokens(found[0] if isinstance(found, tuple) else found))
-
-    def _weights(self, number: int) -> Any:
-        def keep(_module: Any, _inputs: Any, found: Any) -> None:
-            # A block passes on what its attention returned; each is counted once.
-            if self.attention[number] or not isinstance(found, tuple):
-                return
-            for part in found:
-                if _are_weights(part):
-                    rows = part.detach().double().cpu().numpy()
-                    self.attention[number] += [weight_statistics(one) for one in rows]
-                    return
-
-        return keep
+def _kept(batch: Any) -> list[Truths] | None:
+    """Return which tokens of each sequence are real, None if all are."""
+    if not isinstance(batch, Mapping):
+        return None
+    for name, real in (("attention_mask", True), ("src_key_padding_mask", False)):
+        if batch.get(name) is not None:
+            rows = batch[name].detach().cpu().numpy().astype(bool)
+            return [row if real else ~row for row in rows]
+    return None
 
 
 def _blocks(model: Any) -> list[Any]:
@@ -128,36 +132,33 @@ def _blocks(model: Any) -> list[Any]:
     return max(lists, key=len)
 
 
-def _tokens(x: Any) -> tuple[float, float]:
-    sequences = x.detach().double().cpu().numpy()
-    if sequences.ndim != 3:
-        raise arguments.refuse(
-            "batch", sequences.shape, "batch x tokens x dimension inside", "pass whole sequences"
-        )
-    found = np.array([token_statistics(one) for one in sequences])
-    return float(found[:, 0].mean()), float(found[:, 1].mean())
+def _read(model: Any, blocks: list[Any]) -> Reading | str:
+    """Return what a model is, or why that cannot be said."""
+    try:
+        return read_model(model, blocks)
+    except BadArgumentError as unknown:
+        return str(unknown)
 
 
-def _are_weights(part: Any) -> bool:
-    return (
-        getattr(part, "ndim", 0) == 4
-        and part.shape[-1] == part.shape[-2]
-        and bool((part.sum(dim=-1) - 1).abs().max() < _ROWS_SUM)
-    )
-
-
-def _ask_for_weights(
-    _module: Any, inputs: tuple[Any, ...], named: dict[str, Any]
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    return inputs, {**named, "need_weights": True, "average_attn_weights": False}
-
-
-def _theory(asked: Architecture | None, cosine: float) -> Propagation | None:
-    if asked is None:
+def _shape(known: Architecture | Reading | str) -> Architecture | None:
+    if isinstance(known, str):
         return None
-    if not 0 <= cosine < 1:
-        warnings.warn(
-            f"tokens start at cosine {cosine:.3g}, which the theory does not cover", stacklevel=3
-        )
+    return known.architecture if isinstance(known, Reading) else known
+
+
+def _theory(
+    known: Architecture | Reading | str, tokens: float, cosine: float, norm: float, scatter: float
+) -> Propagation | None:
+    unknown = known if isinstance(known, str) else ""
+    if not -3 * scatter <= cosine < 1:
+        unknown = f"tokens start at cosine {cosine:.3g}, which is not covered"
+    if isinstance(known, str) or unknown:
+        warnings.warn(f"measured without theory: {unknown}", stacklevel=3)
         return None
-    return propagate(replace(asked, cosine=cosine))
+    cosine = max(cosine, 0.0)  # independent tokens scatter to both sides of 0
+    if not isinstance(known, Reading):
+        return propagate(replace(known, cosine=cosine))
+    for note in known.notes:
+        warnings.warn(note, PoorTheoryWarning, stacklevel=3)
+    asked, betas = known.at(max(2, round(tokens)), cosine, norm)
+    return propagate(asked, betas=betas)

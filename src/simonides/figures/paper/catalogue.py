@@ -18,6 +18,7 @@ from simonides.figures.paper import (
     figure_d1,
     margin,
     rank,
+    signal,
 )
 from simonides.figures.style import house_style
 
@@ -42,6 +43,11 @@ PICTURES: dict[str, Callable[[Mapping[str, Table]], Figure]] = {
     "rank": rank.draw,
     "margin": margin.draw,
     "cost": cost.draw,
+    "signal-depth": signal.depth,
+    "signal-skip": signal.skip,
+    "signal-placement": signal.placement,
+    "signal-gradients": signal.gradients,
+    "signal-trainability": signal.trainability,
 }
 
 

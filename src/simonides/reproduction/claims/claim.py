@@ -26,7 +26,8 @@ class Claim:
     """One row of the table of claims.
 
     ``paper`` and ``found`` are the two values in words and numbers; ``data`` names the sweeps or the
-    computation behind them, ``criterion`` says when the verdict is that they agree, and why then.
+    computation behind them, ``criterion`` says when the verdict is that they agree, and why then;
+    ``topic`` says which of the two papers, on storage or on signals.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Claim:
     verdict: Verdict
     data: str
     criterion: str = ""
+    topic: str = "storage"
 
 
 def is_near(found: Estimate, expected: float, slack: float = 0.0) -> bool:
