@@ -1,11 +1,14 @@
 """``simonides reproduce`` as a user runs it."""
 
 import json
+import resource
+import shutil
 from pathlib import Path
 
 import pytest
 from running import answer, interrupt, refused, run, start
 
+from simonides import __version__
 from simonides.experiments.sweep import status
 
 
@@ -36,12 +39,19 @@ def test_a_folder_that_cannot_be_made_is_refused():
     assert "/proc/" in refused("reproduce", "C.2", "--out", "/proc/nowhere/out")
 
 
-def test_a_full_disk_is_said_in_one_line_and_loses_nothing(tmp_path):
+def limited(size):
+    """Return what lets a process write no file larger than this, as a full disk would."""
+    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+
+
+def test_without_room_for_a_picture_there_is_one_line_and_no_half_of_it(tmp_path):
     out = tmp_path / "out"
-    out.mkdir()
-    (out / "figures").mkdir()
-    (out / "figures" / "figure-C.2.svg").symlink_to("/dev/full")
-    assert "No space left" in refused("reproduce", "C.2", "--out", str(out), "--json")
+    line = refused("reproduce", "C.2", "--out", str(out), "--json", **limited(10_000))
+    assert "no space for" in line
+    assert "run the same command again" in line
+    assert not [path for path in out.rglob("*.*") if path.stat().st_size >= 10_000]
+    assert not list(out.rglob("*.part"))
+    assert answer("reproduce", "C.2", "--out", str(out))["report"]
 
 
 @pytest.mark.slow
@@ -62,3 +72,71 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert Path(found["report"]).exists()
     again = json.loads(run("reproduce", "margin", "--out", str(out), "--json").stdout)
     assert again["claims"] == found["claims"]
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """A run of Figure 4 that nothing happened to."""
+    out = tmp_path_factory.mktemp("finished") / "out"
+    return out, answer("reproduce", "4", "--out", str(out))["claims"]
+
+
+@pytest.fixture
+def copied(finished, tmp_path):
+    shutil.copytree(finished[0], tmp_path / "out")
+    return tmp_path / "out"
+
+
+@pytest.mark.slow
+def test_a_damaged_file_of_records_is_set_aside_and_measured_again(finished, copied):
+    sweep = copied / "sweeps" / "regimes-1"
+    file = next((sweep / "rows").glob("*.parquet"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 0xFF
+    file.write_bytes(content)
+    ended = run("reproduce", "4", "--out", str(copied), "--json")
+    assert ended.returncode == 0
+    assert "damaged" in ended.stderr
+    assert list((sweep / "quarantine").iterdir())
+    assert json.loads(ended.stdout)["claims"] == finished[1]
+
+
+@pytest.mark.slow
+def test_records_of_another_version_are_refused_and_kept(copied):
+    sweep = copied / "sweeps" / "regimes-1"
+    header = sweep / "run.json"
+    header.write_text(
+        header.read_text().replace(f'"version": "{__version__}"', '"version": "0.0.1"')
+    )
+    before = {path: path.read_bytes() for path in sweep.rglob("*.parquet")}
+    line = refused("reproduce", "4", "--out", str(copied), "--json")
+    assert "0.0.1" in line
+    assert "start a new folder" in line
+    assert {path: path.read_bytes() for path in sweep.rglob("*.parquet")} == before
+
+
+@pytest.mark.slow
+def test_without_room_for_records_what_was_kept_stays(finished, tmp_path):
+    out = tmp_path / "out"
+    ended = run("reproduce", "4", "--out", str(out), "--json", **limited(3000))
+    assert ended.returncode == 2
+    assert "no space for" in ended.stderr.splitlines()[-1]
+    assert answer("reproduce", "4", "--out", str(out))["claims"] == finished[1]
+
+
+@pytest.mark.slow
+def test_killed_in_the_middle_it_goes_on_and_two_at_once_are_refused(tmp_path):
+    out = tmp_path / "out"
+    sweep = out / "sweeps" / "margin-1"
+    with start("reproduce", "margin", "--out", str(out), "--workers", "1") as first:
+        for line in first.stderr:
+            if " done" in line and (sweep / "run.json").exists() and status(sweep).done:
+                break
+        line = refused("reproduce", "margin", "--out", str(out), "--json")
+        assert f"process {first.pid} is running a sweep there" in line
+        first.kill()
+        first.communicate(timeout=60)
+    kept = status(sweep).done
+    assert 0 < kept < status(sweep).total
+    assert Path(answer("reproduce", "margin", "--out", str(out))["report"]).exists()
+    assert (status(sweep).left, status(sweep).damaged) == (0, 0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -93,12 +94,19 @@ def checked_path(path: str | Path) -> Path:
     return path
 
 
+def rendered(figure: Figure, ending: str) -> bytes:
+    """Return a figure as a file of this format would hold it."""
+    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending)
+    content = io.BytesIO()
+    with house_style():
+        figure.savefig(content, format=ending.removeprefix("."), metadata=metadata)
+    return content.getvalue()
+
+
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure; the ending of the path chooses the format."""
     path = checked_path(path)
-    metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(path.suffix.lower())
-    with house_style():
-        figure.savefig(path, metadata=metadata)
+    path.write_bytes(rendered(figure, path.suffix.lower()))
     return path
 
 

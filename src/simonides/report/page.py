@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import io
 import platform
 from collections import Counter
 from html import escape
@@ -19,7 +20,7 @@ from simonides.curves.catalogue import CURVES
 from simonides.experiments.shards import write_whole
 from simonides.figures import catalogue as theory_pictures
 from simonides.figures.paper import catalogue as paper_pictures
-from simonides.figures.style import save
+from simonides.figures.style import rendered
 from simonides.report.captions import CAPTIONS
 from simonides.report.links import anchor, linked
 from simonides.report.settings import settings_table
@@ -97,10 +98,11 @@ def checked_folder(out: str | Path) -> Path:
 
 def write_csv(path: Path, table: Table) -> None:
     """Write a table's columns under their names."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(table.columns)
-        writer.writerows(zip(*table.columns.values(), strict=True))
+    content = io.StringIO(newline="")
+    writer = csv.writer(content)
+    writer.writerow(table.columns)
+    writer.writerows(zip(*table.columns.values(), strict=True))
+    write_whole(path, content.getvalue().encode())
 
 
 def _paper_section(pictures: Path, figure: Figure, tables: Mapping[str, Table]) -> str:
@@ -129,7 +131,7 @@ def _section(
     tables: Mapping[str, Table],
 ) -> str:
     for ending in _ENDINGS:
-        save(picture, pictures / f"{file}{ending}")
+        write_whole(pictures / f"{file}{ending}", rendered(picture, ending))
     for name, table in tables.items():
         write_csv(pictures / f"{name}.csv", table)
     files = [f"{file}{ending}" for ending in _ENDINGS] + [f"{name}.csv" for name in tables]

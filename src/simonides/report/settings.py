@@ -32,7 +32,8 @@ def settings_table(found: Reproduction) -> str:
         for name, seconds in found.seconds.items()
         if name not in found.tallies
     ]
-    return html_table([f"{found.plan.name} run", "what", "tasks", "seconds, this time"], rows)
+    header = [f"{found.plan.name} run", "what", "tasks", "seconds, this time"]
+    return html_table(header, rows, kind="settings")
 
 
 def described(spec: Spec) -> str:
@@ -64,13 +65,15 @@ def described(spec: Spec) -> str:
     return "; ".join(parts)
 
 
-def html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of text."""
+def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str) -> str:
+    """Return a table of text, styled by its kind."""
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "\n".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    return (
+        f'<table class="{escape(kind)}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    )
 
 
 def _listed(numbers: Iterable[float]) -> str:

@@ -12,8 +12,8 @@ FIGURE = """
 """
 
 CLAIM = """<tr><td data-label="claim">{statement}</td><td data-label="paper">{paper}</td>
-<td data-label="this run">{found}</td>
-<td data-label="verdict"><b class="{kind}">{verdict}</b><small>{criterion}</small></td>
+<td data-label="this run">{found}<small>{criterion}</small></td>
+<td data-label="verdict"><b class="{kind}">{verdict}</b></td>
 <td data-label="data">{data}</td></tr>"""
 
 CLAIMS = """<table class="claims"><thead><tr><th>claim</th><th>paper</th><th>this run</th><th>verdict</th>
@@ -47,21 +47,27 @@ table { border-collapse: collapse; font-size: .84rem; font-variant-numeric: tabu
 th, td { text-align: right; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid var(--rule); }
 th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
 .claims th, .claims td { text-align: left; vertical-align: top; padding: .55rem .9rem .55rem 0; }
-.claims td:nth-child(3) { min-width: 15rem; }
-.claims td:nth-child(5) { color: var(--soft); font-size: .78rem; }
+.settings td:nth-child(-n+2), .settings th:nth-child(-n+2) { text-align: left; }
+.claims td:nth-child(5) { color: var(--soft); font-size: .92em; }
 .claims b { white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; }
-.claims small { display: block; color: var(--soft); font-size: .76rem; margin-top: .35rem; }
+.claims small { display: block; color: var(--soft); font-size: .92em; margin-top: .35rem; }
 b.agrees { border-color: #11734b; } b.part { border-color: #c2870c; } b.disagrees { border-color: #b3261e; }
 footer { border-top: 1px solid var(--rule); color: var(--soft); font-size: .82rem; padding-top: 1rem; }
+@media (min-width: 42rem), print {
+  .claims td:nth-child(1) { width: 24%; } .claims td:nth-child(2) { width: 12%; }
+  .claims td:nth-child(5) { width: 17%; }
+}
 @media (max-width: 42rem) {
   body { padding: 1.2rem .9rem 2rem; }
-  .claims, .claims tbody, .claims tr, .claims td { display: block; min-width: 0; }
+  figure { overflow-x: auto; } img { max-width: none; margin: 0; }
+  .claims, .claims tbody, .claims tr, .claims td { display: block; }
   .claims thead { display: none; }
   .claims tr { border-top: 1px solid var(--rule); padding: .7rem 0; }
   .claims td { border: 0; padding: .12rem 0; }
   .claims td:not(:first-child)::before { content: attr(data-label) ": "; color: var(--soft); }
 }
 @media print { body { max-width: none; padding: 0; font-size: 10pt; } nav { display: none; }
+  table { font-size: 8pt; } .claims th, .claims td { padding: .3rem .6rem .3rem 0; } a { color: inherit; }
   section, .claims tr { break-inside: avoid; } h2 { break-after: avoid; } .wide { overflow: visible; } }
 """.replace("{", "{{").replace("}", "}}")
 

@@ -139,7 +139,8 @@ FULL = Plan(
         ),
         "regimes": (_spec(BOTH, (25, 50, 100), _TRAINED, 10, relative_loads=REGIMES),),
         "spectra": (
-            _spec(BOTH, (25, 50, 100), _TRAINED, 10, relative_loads=(NEAR,), **_BOUNDED),
+            _spec(BOTH, (25, 50), _TRAINED, 10, relative_loads=(NEAR,), **_BOUNDED),
+            _spec(BOTH, (100,), _TRAINED, 5, relative_loads=(NEAR,), **_BOUNDED),
             _spec(
                 "original", (200,), _TRAINED, 3, relative_loads=(NEAR,), rank_fractions=FRACTIONS
             ),
@@ -147,6 +148,7 @@ FULL = Plan(
         "thresholds": (
             _spec(BOTH, (12, 17, 25, 35), _THRESHOLD, 40),
             _spec(BOTH, (50,), _THRESHOLD, 20),
+            _spec(BOTH, (71,), _THRESHOLD, 6),
         ),
         "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
         "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),

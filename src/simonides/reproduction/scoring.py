@@ -195,7 +195,7 @@ def _nearest(found: list[Row], dim: int, load: float) -> int:
 def _one_constraint(kind: str, dim: int, facts: int) -> tuple[float, Reals]:
     """Return the first fact's target score and those of its rivals, off-target variance one."""
     problem = Task(kind, dim, facts, 1.0, "cross-entropy", (), 0, _SEED).draw(facts)
-    weights = cross_entropy(problem, threads=1, max_steps=200, seed=_SEED).weights
+    weights = cross_entropy(problem, threads=1, least_gain=1e-4, seed=_SEED).weights
     image = weights @ problem.inputs[0]
     if isinstance(problem, OriginalProblem):
         target, rivals = problem.outputs[0] @ image, problem.outputs[1:] @ image

@@ -49,11 +49,15 @@ def panels_by_rank(
                     **style,
                 )
         edges = part_of(tables["thresholds"], rank_fraction=fraction)
-        capacity_edge(axes, edges["asymptotic"][0], "limit, eq. 9")
-        capacity_edge(axes, edges["finite_size"][-1], f"finite size, $d$ = {edges['dim'][-1]:g}")
+        # Where the curves are not: accuracy starts at the top, the loss at the bottom.
+        high = column == "loss"
+        size = f"finite size, $d$ = {edges['dim'][-1]:g}"
+        capacity_edge(axes, edges["asymptotic"][0], "limit, eq. 9", high=high)
+        capacity_edge(axes, edges["finite_size"][-1], size, high=high)
         axes.set(
             title=rf"$\kappa$ = {fraction:g}", xlabel="load $p\\,\\log p\\,/\\,d^2$", ylabel=label
         )
+        axes.set_xlim(left=0)
     for dim in dims:
         curve = part_of(theory, dim=dim)
         panels[-1].plot(

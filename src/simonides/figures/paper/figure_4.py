@@ -30,5 +30,5 @@ def draw(tables: Mapping[str, Table]) -> Figure:
             axes.title.set_fontsize(9)
     for axes in panels[:: len(regimes)]:
         axes.set_ylabel("density")
-    panels[-1].legend(loc="upper left", fontsize=6.2, handlelength=1.8)
+    panels[-1].legend(loc="upper left", fontsize=7, handlelength=1.8)
     return figure

@@ -44,5 +44,5 @@ def draw(tables: Mapping[str, Table]) -> Figure:
             axes.title.set_fontsize(9)
     for axes in panels[:: len(regimes)]:
         axes.set_ylabel("density")
-    panels[0].legend(loc="upper left", fontsize=6.5)
+    panels[0].legend(loc="upper left", fontsize=7)
     return figure

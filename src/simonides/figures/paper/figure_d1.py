@@ -25,5 +25,5 @@ def draw(tables: Mapping[str, Table]) -> Figure:
         title = f"load {part['load'][0]:.2f}, $d$ = {part['dim'][0]:g}"
         scores_panel(axes, part, part_of(theory, regime=regime), title)
         axes.set(ylabel="density", xlim=(-4, 8), ylim=(0, 0.8))
-    panels[-1].legend(loc="upper left", fontsize=6.5, handlelength=1.8)
+    panels[-1].legend(loc="upper left", fontsize=7, handlelength=1.8)
     return figure

@@ -50,12 +50,12 @@ def vertical(axes: Axes, value: float, label: str) -> None:
     )  # fmt: skip
 
 
-def capacity_edge(axes: Axes, value: float, label: str) -> None:
-    """Draw a predicted capacity, its name written up the line."""
+def capacity_edge(axes: Axes, value: float, label: str, *, high: bool = False) -> None:
+    """Draw a predicted capacity, its name written up the line, from below or at its upper end."""
     axes.axvline(value, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
     axes.text(
-        value, 0.03, label, transform=axes.get_xaxis_transform(), va="bottom", ha="right",
-        rotation=90, color="#4a515a", fontsize=7,
+        value, 0.97 if high else 0.03, label, transform=axes.get_xaxis_transform(),
+        va="top" if high else "bottom", ha="right", rotation=90, color="#4a515a", fontsize=7,
     )  # fmt: skip
 
 
