@@ -67,7 +67,7 @@ def case(name: str) -> list[dict[str, Any]]:
 
 
 def widths() -> list[dict[str, Any]]:
-    """The two cases with the largest errors, with more networks and at three dimensions."""
+    """Errors of the two hardest cases with more networks, at three dimensions."""
     rows = []
     for name, beta in (("post-norm, tanh", 0.5), ("centred", 3.0)):
         for dim, networks in ((256, 24), (512, 16), (1024, 8)):

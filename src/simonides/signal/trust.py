@@ -42,8 +42,9 @@ def caveats(
         )
     if architecture.causal:
         notes.append(
-            "Causal mask: numbers are for late positions, which see almost all keys; early ones see few, "
-            "and gradients are those without a mask."
+            "Causal mask: numbers are for late positions, which see almost all keys, and gradients are those "
+            "without a mask: off by a factor of up to five in twelve blocks, too small for weak scores, too "
+            "large for strong ones."
         )
     if limit:
         notes.append(
