@@ -180,6 +180,8 @@ def propagation(table: Table) -> Figure:
 
 def measured(table: Table) -> Figure:
     """Draw what was measured in a model, block by block, over theory where there is one."""
+    from matplotlib.ticker import MaxNLocator
+
     figure, panels = canvas(3, width=3.3, height=2.9)
     names = {
         "cosine": "cosine of two tokens",
@@ -195,7 +197,7 @@ def measured(table: Table) -> Figure:
                 table["layer"], table[f"{column}_theory"], color=style["color"], label="theory"
             )
         axes.set(title=label, xlabel="block", ylabel=label, ylim=(0, 1.04))
-        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend()
     figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
     return figure

@@ -42,9 +42,8 @@ def caveats(
         )
     if architecture.causal:
         notes.append(
-            "Causal mask: numbers are for late positions, which see almost all keys, and gradients are those "
-            "without a mask: off by a factor of up to five in twelve blocks, too small for weak scores, too "
-            "large for strong ones."
+            "Causal mask: cosine and entropy are for late positions, which see almost all keys; gradients "
+            "are averages over positions, within a factor of two in twelve blocks."
         )
     if limit:
         notes.append(
