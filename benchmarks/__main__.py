@@ -15,6 +15,7 @@ from benchmarks import (
     directions,
     growth,
     margins,
+    models,
     outputs,
     price,
     published,
@@ -45,6 +46,7 @@ BENCHMARKS = {
     "widths": signal.widths,
     "gradients": signal.gradients,
     "outcomes": classes.run,
+    "models": models.run,
     "signal_training": signal.training,
 }
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import classes
+from benchmarks import classes, models
 from benchmarks.signal import depth_picture_table, training_picture
 from simonides.curves.signal import gradients_table
 from simonides.figures.catalogue import draw
@@ -98,6 +98,8 @@ def write(results: dict[str, Any]) -> None:
         save(draw(depth_picture_table(results["depth"])), FOLDER / "depth.svg")
     if "gradients" in results:
         save(draw(gradients_table(results["gradients"])), FOLDER / "gradients.svg")
+    for name in models.TITLES if "models" in results else ():
+        save(draw(models.picture_table(results["models"], name)), FOLDER / f"encoder_{name}.svg")
     if "outcomes" in results:
         (FOLDER / "outcomes.md").write_text(_table(classes.summary(results["outcomes"])))
         save(classes.picture(results["outcomes"]), FOLDER / "outcomes.svg")

@@ -15,6 +15,7 @@ from simonides.signal import (
     Architecture,
     PoorTheoryWarning,
     Propagation,
+    Simulation,
     propagate,
     simulate,
     trainability_diagram,
@@ -27,7 +28,6 @@ TRAINED = Architecture(tokens=32, dim=48, layers=24, hidden=96, activation="gelu
 POINTS = ((0.5, 0.8), (0.5, 1.3), (0.5, 3.0), (1.0, 2.5), (4.0, 1.0), (4.0, 2.0), (4.0, 3.5))
 """Beta and skip of the networks trained."""
 
-CENTRED = {"centred": True, "attention_skip": 1.0, "mlp_skip": 1.0}
 CASES: dict[str, dict[str, Any]] = {
     "post-norm": {},
     "pre-norm": {"norm": "pre", "attention_skip": 1.0, "mlp_skip": 1.0},
@@ -35,15 +35,14 @@ CASES: dict[str, dict[str, Any]] = {
     "post-norm, tanh": {
         "activation": "tanh", "mlp_in_variance": 4.0, "mlp_out_variance": 2.0, "mlp_skip": 1.0,
     },
-    "post-norm, causal": {"causal": True},
-    "centred": CENTRED,
     "post-norm, no MLP": {"activation": None},
+    "post-norm, causal": {"causal": True},
+    "centred": {"centred": True, "attention_skip": 1.0, "mlp_skip": 1.0},
     "no MLP, no skip": {"activation": None, "attention_skip": 0.0, "layers": 8},
 }  # fmt: skip
 
 DEPTH_NETWORKS = 3
 GRADIENT_NETWORKS = 3
-FORWARD_NETWORKS, BACKWARD_NETWORKS = 16, 4
 
 
 def depth() -> list[dict[str, Any]]:
@@ -52,26 +51,40 @@ def depth() -> list[dict[str, Any]]:
 
 
 def propagation() -> list[dict[str, Any]]:
-    """Root mean square over layers of predicted less simulated mean cosine, sixteen networks each."""
+    """Root mean square over layers of predicted less simulated mean cosine, four networks each."""
+    return [row for name in CASES for row in case(name)]
+
+
+def case(name: str) -> list[dict[str, Any]]:
+    """Return one row for each beta of a case."""
     rows = []
-    for name, change in CASES.items():
-        for beta in (0.5, 1.5, 3.0):
-            asked = replace(BLOCKS, beta=beta, **change)
-            found = _compared(asked, FORWARD_NETWORKS)
-            back = simulate(asked, range(BACKWARD_NETWORKS)).mean.gradient[0]
-            ratio = float(_quiet(asked).gradients.tokens[0] / back)
-            rows.append({"network": name, "beta": beta, **found, "gradient_ratio": ratio})
+    for beta in (0.5, 1.5, 3.0):
+        asked = replace(BLOCKS, beta=beta, **CASES[name])
+        run = simulate(asked, range(4))
+        ratio = float(_quiet(asked).gradients.tokens[0] / run.mean.gradient[0])
+        rows.append({"network": name, "beta": beta, **_compared(run), "gradient_ratio": ratio})
     return rows
 
 
-def _compared(asked: Architecture, networks: int) -> dict[str, float]:
+def widths() -> list[dict[str, Any]]:
+    """Errors of the two hardest cases with more networks, at three dimensions."""
+    rows = []
+    for name, beta in (("post-norm, tanh", 0.5), ("centred", 3.0)):
+        for dim, networks in ((256, 24), (512, 16), (1024, 8)):
+            asked = replace(BLOCKS, beta=beta, dim=dim, hidden=dim, **CASES[name])
+            run = simulate(asked, range(networks), backward=False)
+            wide = _rms(_quiet(asked, finite_width=True).cosine - run.mean.cosine)
+            found = {**_compared(run), "cosine_error_wide": wide}
+            rows.append({"network": name, "beta": beta, "dim": dim, "networks": networks, **found})
+    return rows
+
+
+def _compared(run: Simulation) -> dict[str, float]:
     """Return how far predictions lie from the means of simulated networks."""
-    run = simulate(asked, range(networks), backward=False)
-    exact, wide = _quiet(asked), _quiet(asked, finite_width=True)
-    limit = _quiet(asked, method="asymptotic")
+    asked = run.architecture
+    exact, limit = _quiet(asked), _quiet(asked, method="asymptotic")
     return {
         "cosine_error": _rms(exact.cosine - run.mean.cosine),
-        "cosine_error_wide": _rms(wide.cosine - run.mean.cosine),
         "cosine_error_limit": _rms(limit.cosine - run.mean.cosine),
         "cosine_stderr": float(run.stderr.cosine.max()),
         "entropy_error": _rms(exact.entropy - run.mean.entropy) / math.log(asked.tokens),
@@ -82,15 +95,6 @@ def _quiet(asked: Architecture, **options: Any) -> Propagation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)  # how poor is what is measured
         return propagate(asked, **options)
-
-
-def widths() -> list[dict[str, Any]]:
-    """Centred attention at beta 3, where the dimension matters most: errors by dimension."""
-    rows = []
-    for dim, networks in ((256, 24), (512, 16), (1024, 8)):
-        asked = replace(BLOCKS, beta=3.0, dim=dim, hidden=dim, **CENTRED)
-        rows.append({"dim": dim, "networks": networks, **_compared(asked, networks)})
-    return rows
 
 
 def gradients() -> list[dict[str, Any]]:

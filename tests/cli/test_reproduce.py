@@ -26,7 +26,23 @@ def test_an_unknown_figure_is_refused_before_anything_is_written(tmp_path):
     line = refused("reproduce", "1", "E.7", "--out", str(tmp_path / "out"))
     assert "'E.7'" in line
     assert "1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost" in line
+    assert "signal-depth, signal-skip, signal-placement, signal-gradients" in line
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_figure_of_the_paper_on_signals_brings_its_claims(tmp_path):
+    out = tmp_path / "out"
+    found = answer("reproduce", "signal-depth", "--out", str(out))
+    names = [claim["name"] for claim in found["claims"]]
+    assert names == ["rank-collapse", "signal-preserved", "entropy-collapse"]
+    assert {claim["topic"] for claim in found["claims"]} == {"signal"}
+    page = (out / "report.html").read_text()
+    assert "Claims about signals" in page
+    assert 'id="claims"' not in page, "nothing was checked about storage"
+    first = (out / "signal" / "depth.json").stat().st_mtime_ns
+    assert answer("reproduce", "signal-depth", "--out", str(out))["claims"] == found["claims"]
+    assert (out / "signal" / "depth.json").stat().st_mtime_ns == first, "read, not run again"
 
 
 def test_a_file_in_the_way_is_refused(tmp_path):

@@ -12,8 +12,8 @@ from simonides.reproduction.catalogue import FIGURES, chosen, needed
 from simonides.reproduction.plans import PLANS
 from simonides.reproduction.results import SCORE_GRID, score_distribution, where
 
-HEAVY = {"1", "2", "A.1"}
-"""Those that solve the theory of training, which takes some seconds."""
+HEAVY = {"1", "2", "A.1", "signal-skip", "signal-placement", "signal-trainability"}
+"""Those that solve the theory of training or compute a table of attention, which takes some seconds."""
 
 
 @pytest.mark.parametrize(

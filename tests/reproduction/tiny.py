@@ -6,6 +6,8 @@ from simonides.experiments.record import attempt
 from simonides.experiments.spec import Spec
 from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR, REGIMES, Plan
 from simonides.reproduction.results import Results, folder_of
+from simonides.reproduction.signals import SCALES, Scale
+from simonides.signal.architecture import Architecture
 
 
 def spec(problem, dims, solvers, instances, **more):
@@ -46,6 +48,20 @@ TINY = Plan(
     theory_samples=64,
     draws=2000,
     single_dim=8,
+)
+
+
+_BLOCKS = Architecture(tokens=16, dim=64, layers=4, hidden=64, value_variance=0.5)
+
+SCALES["tiny"] = Scale(
+    depth=_BLOCKS,
+    skip=Architecture(tokens=16, dim=64, layers=4, activation=None, beta=0.2),
+    placement=_BLOCKS,
+    gradients=((64, 16), (64, 32)),
+    betas=4,
+    diagram=_BLOCKS,
+    points=((0.3, 3.0), (0.5, 3.0)),
+    networks=2,
 )
 
 

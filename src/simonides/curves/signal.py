@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simonides.signal.diagram import Diagram
+    from simonides.signal.measurement import Measurement
     from simonides.signal.propagation import Method, Propagation
 
 _TOKENS = (64, 512, 8192)
@@ -223,6 +224,24 @@ def propagation_table(found: Propagation) -> Table:
     }
     title = f"{asked.layers} {asked.norm}-norm blocks, {asked.tokens:,} tokens: {found.outcome}"
     return Table("propagation", title, columns, {"cosine_start": asked.cosine})
+
+
+def measurement_table(found: Measurement, title: str) -> Table:
+    """Return what was measured in a model as a table: one row for each block, theory where there is one."""
+    even = math.log(found.tokens)
+    columns = {
+        "layer": np.arange(1.0, found.entropy.size + 1),
+        "cosine": found.cosine[1:],
+        "entropy_fraction": found.entropy / even,
+        "participation": found.participation,
+    }
+    if found.theory is not None:
+        columns |= {
+            "cosine_theory": found.theory.cosine[1:],
+            "entropy_fraction_theory": found.theory.entropy_fraction,
+            "participation_theory": found.theory.participation,
+        }
+    return Table("measured", title, columns, {"cosine_start": float(found.cosine[0])})
 
 
 def _limit(architecture: Architecture) -> Propagation:

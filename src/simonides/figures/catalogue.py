@@ -33,6 +33,7 @@ PICTURES: dict[str, Callable[[Table], Figure]] = {
     "gradients": signal.gradients,
     "trainability": signal.trainability,
     "propagation": signal.propagation,
+    "measured": signal.measured,
 }
 
 

@@ -178,6 +178,31 @@ def propagation(table: Table) -> Figure:
     return figure
 
 
+def measured(table: Table) -> Figure:
+    """Draw what was measured in a model, block by block, over theory where there is one."""
+    from matplotlib.ticker import MaxNLocator
+
+    figure, panels = canvas(3, width=3.3, height=2.9)
+    names = {
+        "cosine": "cosine of two tokens",
+        "entropy_fraction": r"entropy / $\log T$",
+        "participation": r"participation $\sum A^2$",
+    }
+    for axes, style, (column, label) in zip(panels, SERIES, names.items(), strict=False):
+        axes.plot(
+            table["layer"], table[column], "o", markersize=4, color=style["color"], label="model"
+        )
+        if f"{column}_theory" in table.columns:
+            axes.plot(
+                table["layer"], table[f"{column}_theory"], color=style["color"], label="theory"
+            )
+        axes.set(title=label, xlabel="block", ylabel=label, ylim=(0, 1.04))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend()
+    figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return figure
+
+
 def _words(name: str) -> str:
     return {"beta": r"score strength $\beta$", "skip": "skip strength"}.get(
         name, name.replace("_", " ")

@@ -21,7 +21,7 @@ and a sublayer's gradient is their sum. The skip adds :math:`\alpha^2`; a LayerN
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -52,123 +52,166 @@ class Gradients:
 
 
 @dataclass(frozen=True)
-class _Gradient:
+class Gradient:
+    """D and X on their way back: arrays whose last axes are the points of a diagram."""
+
     own: Reals
     shared: Reals
 
-    def __add__(self, other: _Gradient) -> _Gradient:
-        return _Gradient(self.own + other.own, self.shared + other.shared)
+    def __add__(self, other: Gradient) -> Gradient:
+        return Gradient(self.own + other.own, self.shared + other.shared)
 
-    def scaled(self, factor: Reals) -> _Gradient:
-        return _Gradient(self.own * factor, self.shared * factor)
+    def scaled(self, factor: Reals) -> Gradient:
+        """Return both times one factor for each point."""
+        return Gradient(self.own * factor, self.shared * factor)
 
 
-def gradients(architecture: Architecture, gains: Gains, layers: list[Layer]) -> Gradients:
+class Attending(Protocol):
+    """Which keys queries see: what depends on it on the way back."""
+
+    def start(self, shape: tuple[int, ...]) -> Gradient:
+        """Return the gradient that a random loss sends back."""
+
+    def means(self, back: Gradient) -> tuple[Reals, Reals]:
+        """Return D and X averaged over positions."""
+
+    def before_norm(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+        """Return the gradient before the LayerNorm that follows post-norm attention."""
+
+    def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+        """Return what attention sends back by its values, queries and keys."""
+
+    def weights(self, gains: Gains, layer: Layer, back: Gradient) -> tuple[Reals, Reals]:
+        """Return squared gradient norms of the query (or key) and of the value weights."""
+
+
+def gradients(
+    architecture: Architecture, gains: Gains, layers: list[Layer], attending: Attending
+) -> Gradients:
     """Return gradients of a forward pass, for all points at once."""
-    shape = layers[-1].stream.shape
-    back = _Gradient(np.ones(shape), np.zeros(shape))
-    states, weights = [back], []
+    post = architecture.norm == "post"
+    back = attending.start(layers[-1].stream.shape)
+    states, weights = [attending.means(back)], []
     with np.errstate(over="ignore", invalid="ignore"):  # what explodes may leave all bounds
         for layer in reversed(layers):
             if layer.at_mlp is not None:
-                back = _through_norm(architecture, layer.at_mlp, back)
+                back = back.scaled(norm_slope(layer.at_mlp)) if post else back
                 branch = _mlp(architecture, gains, layer.at_mlp.relative, back)
                 back = _join(architecture, gains.mlp_skip, layer.at_mlp, back, branch)
-            back = _through_norm(architecture, layer.at_attention, back)
-            weights.append(_weights(architecture, gains, layer, back))
-            branch = _attention(architecture, gains, layer, back)
+            back = attending.before_norm(gains, layer, back) if post else back
+            weights.append(attending.weights(gains, layer, back))
+            branch = attending.attention(gains, layer, back)
             back = _join(architecture, gains.attention_skip, layer.at_attention, back, branch)
-            states.append(back)
+            states.append(attending.means(back))
     query, value = (np.array([pair[k] for pair in reversed(weights)]) for k in (0, 1))
     return Gradients(
-        tokens=np.array([state.own for state in reversed(states)]),
-        coherence=np.array([state.shared for state in reversed(states)]),
+        tokens=np.array([own for own, _ in reversed(states)]),
+        coherence=np.array([shared for _, shared in reversed(states)]),
         query=query,
         key=query.copy(),
         value=value,
     )
 
 
-def _through_norm(architecture: Architecture, after: Sublayer, back: _Gradient) -> _Gradient:
-    """Return the gradient before a LayerNorm that ends a sublayer."""
-    if architecture.norm == "pre":
-        return back
+def norm_slope(after: Sublayer) -> Reals:
+    """Return what a LayerNorm that ends a sublayer multiplies squared gradients by."""
     total = np.maximum(after.stream, _NOTHING)
-    return back.scaled((1 + after.norm_spread / total / total) / total)
+    return (1 + after.norm_spread / total / total) / total
 
 
 def _join(
-    architecture: Architecture, skip: Reals, after: Sublayer, back: _Gradient, branch: _Gradient
-) -> _Gradient:
+    architecture: Architecture, skip: Reals, after: Sublayer, back: Gradient, branch: Gradient
+) -> Gradient:
     """Return what skip and branch send back together, the branch through its own LayerNorm if any."""
     if architecture.norm == "pre":
         branch = branch.scaled(1 / np.maximum(after.before, _NOTHING))
     return back.scaled(skip**2) + branch
 
 
-def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: _Gradient) -> _Gradient:
+def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: Gradient) -> Gradient:
     assert architecture.activation is not None  # or there is no MLP
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     gap = gains.mlp_in_variance * relative / np.maximum(field, _NOTHING)
     moments = pair_moments(architecture.activation, field, gap)
     gain = gains.mlp_in_variance * gains.mlp_out_variance
-    return _Gradient(
+    return Gradient(
         back.own * gain * moments.slope_square, back.shared * gain * moments.slope_product
     )
 
 
-def _attention(
-    architecture: Architecture, gains: Gains, layer: Layer, back: _Gradient
-) -> _Gradient:
-    own, shared, others = back.own, back.shared, architecture.tokens - 1
-    found = layer.attention
-    gap = layer.at_attention.relative
-    through_scores = layer.beta**2 * np.log(architecture.tokens) * gains.attention_variance
-    # Weights less 1/T leave the value path only what differs from the mean over keys.
-    mean = found.even if architecture.centred else 0.0
-    rest = 0.0 if architecture.centred else 1.0
-    own_share, pair_share = found.participation - mean, found.overlap - mean
-    value = _Gradient(
-        own_share * own + others * pair_share * shared,
-        (rest - own_share) * own / others + (rest - pair_share) * shared,
-    ).scaled(gains.attention_variance)
-    towards = _coherent(architecture, layer)
-    query = _Gradient(
-        (found.gradient + towards) * own, (found.gradient_overlap + towards) * shared
-    ).scaled(through_scores * gap**2)
-    moved = found.gradient * own + (1 - gap) * others * found.gradient_overlap * shared
-    key = _Gradient(moved, -moved / others).scaled(through_scores * gap)
-    return value + query + key
+@dataclass(frozen=True)
+class Everywhere:
+    """Every query sees every key: all positions are alike."""
 
+    architecture: Architecture
 
-def _weights(
-    architecture: Architecture, gains: Gains, layer: Layer, back: _Gradient
-) -> tuple[Reals, Reals]:
-    """Return squared gradient norms of the query (or key) and of the value weights."""
-    own, shared, tokens = back.own, back.shared, architecture.tokens
-    found, gap = layer.attention, layer.at_attention.relative
-    pairs = tokens * (tokens - 1)
-    towards = _coherent(architecture, layer)
-    query = (
-        layer.beta
-        * np.sqrt(np.log(tokens))
-        * gains.attention_variance
-        * (architecture.dim * gap) ** 2
-        * (
+    def start(self, shape: tuple[int, ...]) -> Gradient:
+        """Return the gradient that a random loss sends back."""
+        return Gradient(np.ones(shape), np.zeros(shape))
+
+    def means(self, back: Gradient) -> tuple[Reals, Reals]:
+        """Return D and X averaged over positions."""
+        return back.own, back.shared
+
+    def before_norm(self, _gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+        """Return the gradient before the LayerNorm that follows post-norm attention."""
+        return back.scaled(norm_slope(layer.at_attention))
+
+    def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+        """Return what attention sends back by its values, queries and keys."""
+        centred, others = self.architecture.centred, self.architecture.tokens - 1
+        own, shared = back.own, back.shared
+        found = layer.attention
+        gap = layer.at_attention.relative
+        through_scores = layer.beta**2 * np.log(others + 1) * gains.attention_variance
+        # Weights less 1/T leave the value path only what differs from the mean over keys.
+        mean = found.even if centred else 0.0
+        rest = 0.0 if centred else 1.0
+        own_share, pair_share = found.participation - mean, found.overlap - mean
+        value = Gradient(
+            own_share * own + others * pair_share * shared,
+            (rest - own_share) * own / others + (rest - pair_share) * shared,
+        ).scaled(gains.attention_variance)
+        towards = self._coherent(layer)
+        query = Gradient(
+            (found.gradient + towards) * own, (found.gradient_overlap + towards) * shared
+        ).scaled(through_scores * gap**2)
+        moved = found.gradient * own + (1 - gap) * others * found.gradient_overlap * shared
+        key = Gradient(moved, -moved / others).scaled(through_scores * gap)
+        return value + query + key
+
+    def weights(self, gains: Gains, layer: Layer, back: Gradient) -> tuple[Reals, Reals]:
+        """Return squared gradient norms of the query (or key) and of the value weights."""
+        asked = self.architecture
+        own, shared, tokens = back.own, back.shared, asked.tokens
+        found, gap = layer.attention, layer.at_attention.relative
+        pairs = tokens * (tokens - 1)
+        towards = self._coherent(layer)
+        query = query_scale(asked, gains, layer) * (
             tokens * (found.gradient + towards) * own
             + pairs * (1 - gap) * (found.gradient_overlap + towards) * shared
         )
-    )
-    own_norm, pair_norm = gap * found.excess, gap * (found.excess - found.contrast)
-    if not architecture.centred:
-        common = 1 - gap * (1 - found.even)
-        own_norm, pair_norm = common + own_norm, common + pair_norm
+        own_norm, pair_norm = gap * found.excess, gap * (found.excess - found.contrast)
+        if not asked.centred:
+            common = 1 - gap * (1 - found.even)
+            own_norm, pair_norm = common + own_norm, common + pair_norm
+        value = value_scale(asked) * (tokens * own_norm * own + pairs * pair_norm * shared)
+        return query, value
+
+    def _coherent(self, layer: Layer) -> Reals:
+        """Return what keys that lean towards their query add at finite dimension, (1 - Y)² / d."""
+        spread: Reals = np.square(1 - np.asarray(layer.attention.participation))
+        return spread / self.architecture.dim
+
+
+def query_scale(architecture: Architecture, gains: Gains, layer: Layer) -> Reals:
+    """Return the factor of the query weights' gradient: √(σ_Q² σ_K²) σ_V² d² g²."""
+    scores = layer.beta * np.sqrt(np.log(architecture.tokens)) * gains.attention_variance
+    scale: Reals = scores * np.square(architecture.dim * layer.at_attention.relative)
+    return scale
+
+
+def value_scale(architecture: Architecture) -> float:
+    """Return the factor of the value weights' gradient, their own gain aside."""
     output = 1.0 if architecture.output_variance is None else architecture.output_variance
-    value = output * architecture.dim**2 * (tokens * own_norm * own + pairs * pair_norm * shared)
-    return query, value
-
-
-def _coherent(architecture: Architecture, layer: Layer) -> Reals:
-    """Return what keys that lean towards their query add at finite dimension, (1 - Y)² / d."""
-    spread: Reals = np.square(1 - np.asarray(layer.attention.participation))
-    return spread / architecture.dim
+    return output * float(architecture.dim) ** 2

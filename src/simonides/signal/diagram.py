@@ -13,7 +13,7 @@ from simonides import arguments
 from simonides.signal.backward import gradients
 from simonides.signal.forward import Gains, run
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
-from simonides.signal.propagation import Method, statistics_of
+from simonides.signal.propagation import Method, attending_of, statistics_of
 from simonides.signal.trust import PoorTheoryWarning, caveats
 
 if TYPE_CHECKING:
@@ -173,7 +173,8 @@ def _points(
     first = np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0)
     entropy = np.min(np.array([layer.attention.entropy for layer in layers]), axis=0)
     entropy = entropy / math.log(architecture.tokens)
-    gain = gradients(architecture, gains, layers).tokens[0]
+    attending = attending_of(architecture, method, finite_width=finite_width)
+    gain = gradients(architecture, gains, layers, attending).tokens[0]
     return {
         "outcome": classes(final_gap, first > 0, entropy, gain, thresholds),
         "cosine": 1 - final_gap,

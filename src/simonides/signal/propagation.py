@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -12,7 +12,8 @@ import numpy as np
 from simonides import arguments
 from simonides.signal.asymptotic import asymptotic_statistics
 from simonides.signal.attention import AttentionStatistics, attention_statistics
-from simonides.signal.backward import Gradients, gradients
+from simonides.signal.backward import Attending, Everywhere, Gradients, gradients
+from simonides.signal.causal import Before
 from simonides.signal.forward import Gains, run
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
 from simonides.signal.table import attention_table
@@ -77,7 +78,8 @@ def propagate(
         gains = gains.at_layers(_checked(betas, architecture.layers))
     statistics = statistics_of(architecture, method, finite_width=finite_width)
     layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
-    back = gradients(architecture, gains, layers)
+    attending = attending_of(architecture, method, finite_width=finite_width)
+    back = gradients(architecture, gains, layers, attending)
     entering = _values(layer.at_attention.relative for layer in layers)
     leaving = _values(layer.relative for layer in layers)
     beta = _values(layer.beta for layer in layers)
@@ -130,6 +132,20 @@ def statistics_of(
     else:
         statistics = _one_by_one(architecture.tokens)
     return corrected(statistics, architecture) if finite_width else statistics
+
+
+def attending_of(
+    architecture: Architecture, method: Method, *, finite_width: bool = False
+) -> Attending:
+    """Return which keys an architecture's queries see, as the way back needs it."""
+    if not architecture.causal:
+        return Everywhere(architecture)
+    return Before(
+        architecture,
+        lambda keys: statistics_of(
+            replace(architecture, tokens=keys), method, finite_width=finite_width
+        ),
+    )
 
 
 def _one_by_one(tokens: int) -> Statistics:

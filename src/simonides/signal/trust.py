@@ -42,8 +42,8 @@ def caveats(
         )
     if architecture.causal:
         notes.append(
-            "Causal mask: numbers are for late positions, which see almost all keys; early ones see few, "
-            "and gradients are those without a mask."
+            "Causal mask: cosine and entropy are for late positions, which see almost all keys; gradients "
+            "are averages over positions, within a factor of two in twelve blocks."
         )
     if limit:
         notes.append(

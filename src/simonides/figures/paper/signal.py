@@ -65,7 +65,7 @@ def placement(tables: Mapping[str, Table]) -> Figure:
             color=style["color"],
         )  # fmt: skip
     left.plot([], [], "o", markersize=3, color=GREY, label="networks (±2 s.e.)")
-    left.legend(loc="center right", fontsize=7.5)
+    left.legend(loc="center right", bbox_to_anchor=(1.0, 0.72), fontsize=7.5)
     return figure
 
 
