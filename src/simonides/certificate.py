@@ -20,6 +20,7 @@ The rounding of that sum is bounded entry by entry in the same way and added.
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -123,12 +124,18 @@ class Certificate:
     multipliers: Reals | None = None
 
     def save(self, path: str | Path) -> Path:
-        """Write the certificate as ``.npz``."""
+        """Write the certificate as ``.npz``, whole or not at all: an older file stays until then."""
         path = Path(path)
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
-        with path.open("wb") as file:
-            np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
+        whole = path.resolve()  # what a link points to
+        part = whole.with_name(f".{whole.name}.{os.getpid()}")
+        try:
+            with part.open("wb") as file:
+                np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
+            part.replace(whole)
+        finally:
+            part.unlink(missing_ok=True)
         return path
 
     @classmethod

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simonides.interrupts import completed
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import Whitening
 from simonides.solvers.feasibility import feasibility
@@ -57,7 +58,7 @@ def whitened_feasibility(
     with crew(options.get("threads")) as each:
         weights = whitening.weights_back(found.weights)
         weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
-        recall = problem.recall(problem.inputs @ weights.T, each)
+        recall, late = completed(lambda: problem.recall(problem.inputs @ weights.T, each))
     proof, status = found.multipliers, found.status
     if proof is not None:
         proof = replace(proof, values=proof.values / of_inputs[proof.facts])
@@ -70,6 +71,7 @@ def whitened_feasibility(
         multipliers=proof,
         recalled=recall.recalled,
         smallest_gap=recall.smallest_gap,
+        interrupted=found.interrupted or late,
     )
 
 
