@@ -14,6 +14,7 @@ from simonides.certificate import Certificate, Claim, margin_upper, verify
 from simonides.interrupts import Keyboard
 from simonides.problems import checked
 from simonides.solvers.feasibility import feasibility
+from simonides.solvers.linear_program import linear_program
 from simonides.solvers.low_rank import low_rank
 from simonides.solvers.margin import maximum_margin
 from simonides.solvers.prefix import telling_prefix
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
+
+
+_MANY_STEPS = 100
+"""Where Newton's method has not decided a small problem after so many, a linear program may."""
 
 
 class Verdict(StrEnum):
@@ -139,7 +144,22 @@ def _decide(
     if found.verdict is Verdict.UNDECIDED and proved is not None:
         interrupted = found.solution.interrupted
         return replace(proved, solution=replace(proved.solution, interrupted=interrupted))
+    if found.verdict is Verdict.UNDECIDED and not found.solution.interrupted:
+        return _programmed(problem, found, tolerance)
     return found
+
+
+def _programmed(problem: Problem, found: Decision, tolerance: float) -> Decision:
+    """Return what a linear program decides where a long search did not, or else what was found."""
+    reached = found.solution
+    if reached.steps < _MANY_STEPS:
+        return found
+    solved = linear_program(problem, reached.weights)
+    if solved is None:
+        return found
+    solved = replace(solved, steps=reached.steps, history=reached.history)
+    decided = _decision(problem, solved, tolerance)
+    return found if decided.verdict is Verdict.UNDECIDED else decided
 
 
 def _told_by_few(problem: Problem, options: dict[str, Any]) -> Decision | None:
