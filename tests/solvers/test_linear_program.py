@@ -74,9 +74,9 @@ def test_it_agrees_with_one_program_over_all_pairs():
     rng, stored = np.random.default_rng(0), []
     for _ in range(20):
         problem = OriginalProblem(
-            rng.standard_normal((12, 3)), rng.standard_normal((5, 3)), rng.integers(0, 5, 12)
+            rng.standard_normal((9, 4)), rng.standard_normal((4, 4)), rng.integers(0, 4, 9)
         )
-        found = linear_program(problem, np.zeros((3, 3))).status is Status.STORED
+        found = linear_program(problem, np.zeros((4, 4))).status is Status.STORED
         assert found is linear_program_stores(problem)
         stored.append(found)
     assert 0 < stored.count(True) < 20
