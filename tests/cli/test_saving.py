@@ -5,6 +5,7 @@ import resource
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from running import answer, refused, run
 
@@ -114,6 +115,25 @@ def test_bounds_that_are_not_known_are_not_printed_as_numbers():
     for printed in (storable, beyond, lost):
         assert "inf" not in printed
         assert "nan" not in printed
+
+
+def test_facts_that_no_weights_could_store_are_named(tmp_path):
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.standard_normal((6, 9)), rng.standard_normal((6, 9))
+    outputs[4] = outputs[1]
+    np.save(tmp_path / "x.npy", inputs)
+    np.save(tmp_path / "y.npy", outputs)
+    asked = ["decide", "--inputs", str(tmp_path / "x.npy"), "--outputs", str(tmp_path / "y.npy")]
+    printed = " ".join(run(*asked).stdout.split())
+    assert "not-storable" in printed
+    assert (
+        "No weights let fact 1 beat output 4: the fact has a right output equal to it." in printed
+    )
+    inputs[2] = 0
+    np.save(tmp_path / "x.npy", inputs)
+    assert "fact 2 beat output 0: the fact has an input of zeros" in " ".join(
+        run(*asked).stdout.split()
+    )
 
 
 def test_the_margin_of_a_bounded_rank_is_called_so():

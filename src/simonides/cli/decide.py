@@ -53,8 +53,8 @@ def decide(
     if as_json:
         output.print_json(_record(asked, found, proof))
     else:
-        title = output.storing(asked, rank)
-        output.print_table(title, ["", ""], _rows(asked, found, rank), _notes(found, save, failure))
+        title, notes = output.storing(asked, rank), _notes(asked, found, save, failure)
+        output.print_table(title, ["", ""], _rows(asked, found, rank), notes)
         if proof:
             output.print_line(f"proof: {proof}")
     if failure:
@@ -114,8 +114,19 @@ def _rows(asked: Problem, found: Decision, rank: int | None) -> list[list[str]]:
     ]
 
 
-def _notes(found: Decision, save: str | None, failure: BaseException | None) -> list[str]:
+def _notes(
+    asked: Problem, found: Decision, save: str | None, failure: BaseException | None
+) -> list[str]:
     notes = []
+    impossible = asked.impossible_pair()
+    if found.verdict == "not-storable" and impossible is not None:
+        fact, rival = impossible
+        why = (
+            "has an input of zeros"
+            if not asked.inputs[fact].any()
+            else "has a right output equal to it"
+        )
+        notes.append(f"No weights let fact {fact} beat output {rival}: the fact {why}.")
     if found.verdict == "not-found":
         notes.append("No weights of this rank were found. That proves nothing: there may be some.")
     if found.verdict == "not-storable" and found.told_by is not None:
