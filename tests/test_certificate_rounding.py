@@ -304,3 +304,19 @@ def test_near_ties_of_whole_numbers_are_told_apart_or_refused():
             assert_true_if_accepted(problem, claim_storable(problem, weights), rational(weights))
         ] += 1
     assert outcomes[False] > 100
+
+
+@pytest.mark.parametrize("exponent", [0, 20, 40, 60])
+def test_coordinates_of_outputs_in_units_of_any_size(exponent):
+    # Lengths would drown the small coordinate in the rounding of the large; here it decides alone.
+    rng, unit, accepted = np.random.default_rng(0), 2.0**exponent, 0
+    for lead in (1e-15, 1e-14, 1e-13, 1e-12):
+        for _ in range(20):
+            problem, weights = hair_thin(rng, lead)
+            units = np.array([unit, 1.0, 1 / unit])
+            stretched = OriginalProblem(problem.inputs, problem.outputs * units, problem.targets)
+            squeezed = weights / units[:, None]
+            accepted += assert_true_if_accepted(
+                stretched, claim_storable(stretched, squeezed), rational(squeezed)
+            )
+    assert accepted > 25

@@ -6,7 +6,7 @@ its rounding error, and shares no code with the solvers.
 **Storable**: weights :math:`W`, or factors with :math:`W = U V^T`, which prove the rank too. With
 :math:`u = 2^{-53}` and :math:`\gamma_n = nu/(1 - nu)`, a computed score :math:`y^T(Wx)` is off by at most
 :math:`\gamma_n |y|^T |W| |x|` where :math:`n` counts the operations along a path; absolute values are
-taken entry by entry, and the last product is bounded by the lengths of its factors. If every target
+taken entry by entry, and the last product is first bounded by the lengths of its factors. If every target
 leads every rival by more than the two errors together, every fact is recalled in exact arithmetic.
 
 **Not storable**: multipliers :math:`\lambda_{ij} \ge 0`. For any weights of unit norm, the smallest
@@ -20,6 +20,7 @@ The rounding of that sum is bounded entry by entry in the same way and added.
 from __future__ import annotations
 
 import io
+import os
 import zipfile
 import zlib
 from dataclasses import dataclass
@@ -123,12 +124,18 @@ class Certificate:
     multipliers: Reals | None = None
 
     def save(self, path: str | Path) -> Path:
-        """Write the certificate as ``.npz``."""
+        """Write the certificate as ``.npz``, whole or not at all: an older file stays until then."""
         path = Path(path)
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
-        with path.open("wb") as file:
-            np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
+        whole = path.resolve()  # what a link points to
+        part = whole.with_name(f".{whole.name}.{os.getpid()}")
+        try:
+            with part.open("wb") as file:
+                np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
+            part.replace(whole)
+        finally:
+            part.unlink(missing_ok=True)
         return path
 
     @classmethod
@@ -204,15 +211,20 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
             images, magnitudes = images @ layer.T, magnitudes @ np.abs(layer).T
         # Absolute errors: relative ones of scores, and what underflow may lose anywhere.
         lost = paths * _UNDERFLOW * (1 + np.abs(inputs).sum(axis=1))
-        blurs = 2 * rounding * _lengths(magnitudes) + lost
         target_lengths = np.linalg.norm(targets, axis=1) + _UNDERFLOW
         lengths = np.linalg.norm(outputs, axis=1) + _UNDERFLOW
         gaps = np.einsum("ij,ij->i", images, targets)[:, None] - images @ outputs.T
         reaches = target_lengths[:, None] + lengths
-        gaps -= blurs[:, None] * reaches
-        gaps -= lost[:, None]
+        gaps -= lost[:, None] * (1 + reaches)
         own = np.arange(len(gaps)), problem.targets[facts]
         gaps[own] = np.inf
+        blurs = 2 * rounding * _lengths(magnitudes)[:, None] * reaches
+        if not (gaps > blurs).all():
+            # Entry by entry, which matters where coordinates differ in size.
+            blurs = magnitudes @ np.abs(outputs).T
+            blurs += np.einsum("ij,ij->i", magnitudes, np.abs(targets))[:, None]
+            blurs *= 2 * rounding
+        gaps -= blurs
         worst = int(gaps.min(axis=1).argmin())
         if not gaps[worst].min() > 0:
             return refused(f"fact {facts.start + worst} is not recalled beyond rounding error")

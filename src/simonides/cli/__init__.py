@@ -16,6 +16,7 @@ def main() -> None:
 
     from simonides.cli.app import app
     from simonides.failures import BadArgumentError, ConvergenceError
+    from simonides.interrupts import is_interrupt
 
     # Typer exports only a leaf of its family of usage errors; the root is two steps up.
     usage_error: Any = typer.BadParameter.__mro__[2]
@@ -36,11 +37,8 @@ def main() -> None:
     except ConvergenceError as error:
         _complain(str(error))
         code = 1
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    except SystemError as error:
-        # How an interrupt shows that meets a compiled kernel while it is being loaded.
-        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+    except (KeyboardInterrupt, SystemError, typer.Abort) as error:
+        if not (isinstance(error, typer.Abort) or is_interrupt(error)):
             raise
         code = INTERRUPTED
     if code == INTERRUPTED:

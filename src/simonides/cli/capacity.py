@@ -5,23 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simonides.cli import options, output
+from simonides.cli.grouped import grouped
 from simonides.formatting import count
 
 if TYPE_CHECKING:
     from simonides.theory.capacity import Capacity
 
 
+@grouped
 def capacity(
-    dim: options.Dim = None,
-    dim_in: options.DimIn = None,
-    dim_out: options.DimOut = None,
-    candidates: options.Candidates = None,
-    rank: options.Rank = None,
-    margin: options.Margin = 0.0,
-    tail_fraction: options.TailFraction = None,
-    outputs: options.Outputs = "shared",
-    plot: options.Plot = None,
-    as_json: options.Json = False,
+    memory: options.Memory, plot: options.Plot = None, as_json: options.Json = False
 ) -> None:
     """How many facts fit in a matrix?
 
@@ -30,9 +23,7 @@ def capacity(
     from simonides.theory.capacity import capacity_of
     from simonides.theory.trust import caveats
 
-    setting = options.setting(
-        dim, dim_in, dim_out, candidates, rank, margin, tail_fraction, outputs
-    )
+    setting = memory.setting()
     if plot is not None:
         options.check_plot(plot)
     answer = capacity_of(setting)

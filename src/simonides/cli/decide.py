@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 from math import isfinite, log
-from typing import TYPE_CHECKING, Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from simonides import arguments
 from simonides.cli import instance, options, output
+from simonides.cli.grouped import grouped
 from simonides.cli.progress import live
+from simonides.interrupts import Keyboard
 
 if TYPE_CHECKING:
+    from simonides.problems.problem import Problem
+    from simonides.solvers.decide import Decision
     from simonides.solvers.solution import Progress
 
 _MARGIN_GAP = 1e-3
 
 
+@grouped
 def decide(
-    dim: options.Dim = None,
-    dim_in: options.DimIn = None,
-    dim_out: options.DimOut = None,
-    facts: instance.Facts = None,
-    candidates: options.Candidates = None,
-    problem: instance.Kind = "original",
-    seed: instance.Seed = None,
-    inputs: instance.Inputs = None,
-    outputs: instance.Outputs = None,
-    targets: instance.Targets = None,
+    request: instance.Request,
     rank: options.Rank = None,
     margin: Annotated[
         bool, typer.Option(help="Go on to the largest margin, to a relative gap of 0.001.")
@@ -41,65 +38,117 @@ def decide(
     Example: simonides decide --dim 100 --facts 1150 --seed 1 --save proof.npz
     """
     arguments.tolerance(tolerance)
+    if rank is not None and margin:
+        raise arguments.refuse("rank", rank, "left out beside --margin", "drop one of them")
     if save is not None:
-        if not save.endswith(".npz"):
-            raise arguments.refuse("save", save, "a file ending in .npz", "rename it")
-        output.check_writable("save", save)
-    asked = instance.read_problem(
-        (dim, dim_in, dim_out), facts, candidates, problem, seed, (inputs, outputs, targets)
-    )
-    from simonides.solvers.decide import Verdict
+        _check_path(save)
+    asked = request.read()
     from simonides.solvers.decide import decide as solve
 
+    gap = _MARGIN_GAP if margin else None
     with live(_line, quiet=as_json) as watch:
-        found = solve(
-            asked,
-            rank,
-            margin_gap=_MARGIN_GAP if margin else None,
-            tolerance=tolerance,
-            watch=watch,
-        )
+        found = solve(asked, rank, margin_gap=gap, tolerance=tolerance, watch=watch)
+    proof, failure = _saved(found, save)
     interrupted = found.solution.interrupted
-    proof = None
-    if save is not None and found.certificate is not None:
-        proof = str(found.certificate.save(save))
-    record = {
+    if as_json:
+        output.print_json(_record(asked, found, proof))
+    else:
+        title, notes = output.storing(asked, rank), _notes(asked, found, save, failure)
+        output.print_table(title, ["", ""], _rows(asked, found, rank), notes)
+        if proof:
+            output.print_line(f"proof: {proof}")
+    if failure:
+        raise failure
+    output.end(interrupted=interrupted)
+
+
+def _check_path(save: str) -> None:
+    if not save.endswith(".npz"):
+        raise arguments.refuse("save", save, "a file ending in .npz", "rename it")
+    output.check_writable("save", save)
+
+
+def _saved(found: Decision, save: str | None) -> tuple[str | None, BaseException | None]:
+    """Return where the proof was saved, or what went wrong: the answer is to be printed all the same."""
+    if save is None or found.certificate is None:
+        return None, None
+    failure: BaseException = KeyboardInterrupt()  # unless it ends, or fails for another reason
+    try:
+        with Keyboard():
+            return str(found.certificate.save(save)), None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        failure = arguments.refuse(
+            "save", save, "a file that can be written", f"choose another ({reason})"
+        )
+    return None, failure
+
+
+def _record(asked: Problem, found: Decision, proof: str | None) -> dict[str, Any]:
+    return {
         "verdict": str(found.verdict),
         "margin_lower": found.margin_lower,
         "margin_upper": found.margin_upper,
         "facts": asked.facts,
-        "load": asked.facts * log(asked.candidates) / (asked.dim_in * asked.dim_out),
-        "recalled": found.solution.recalled,
+        "load": _load(asked),
+        "recalled": found.solution.recalled if found.told_by is None else None,
+        "told_by": found.told_by,
         "seconds": found.seconds,
         "steps": found.solution.steps,
         "certificate": proof,
-        "interrupted": interrupted,
+        "interrupted": found.solution.interrupted,
     }
-    if as_json:
-        output.print_json(record)
-        output.end(interrupted=interrupted)
-        return
-    rows = [
+
+
+def _rows(asked: Problem, found: Decision, rank: int | None) -> list[list[str]]:
+    count = asked.facts if found.told_by is None else found.told_by
+    of = "" if found.told_by is None else "the first "
+    margin = "largest normalised margin" + ("" if rank is None else " at this rank")
+    return [
         ["verdict", str(found.verdict)],
-        ["largest normalised margin", f"from {found.margin_lower:.4g} to {found.margin_upper:.4g}"],
-        ["facts recalled", f"{found.solution.recalled:,} of {asked.facts:,}"],
-        ["load", f"{record['load']:.4f}"],
+        [margin, _bracket(found.margin_lower, found.margin_upper)],
+        ["facts recalled", f"{found.solution.recalled:,} of {of}{count:,}"],
+        ["load", f"{_load(asked):.4f}"],
         ["steps", f"{found.solution.steps}"],
         ["seconds", f"{found.seconds:.2f}"],
     ]
-    size = f"{asked.dim_out:,} x {asked.dim_in:,}"
-    bound = "" if rank is None else f" of rank {rank}"
+
+
+def _notes(
+    asked: Problem, found: Decision, save: str | None, failure: BaseException | None
+) -> list[str]:
     notes = []
-    if found.verdict is Verdict.NOT_FOUND:
+    impossible = asked.impossible_pair()
+    if found.verdict == "not-storable" and impossible is not None:
+        fact, rival = impossible
+        why = (
+            "has an input of zeros"
+            if not asked.inputs[fact].any()
+            else "has a right output equal to it"
+        )
+        notes.append(f"No weights let fact {fact} beat output {rival}: the fact {why}.")
+    if found.verdict == "not-found":
         notes.append("No weights of this rank were found. That proves nothing: there may be some.")
-    if save is not None and proof is None:
-        notes.append("There is no proof to save.")
-    if interrupted:
+    if found.verdict == "not-storable" and found.told_by is not None:
+        notes.append(f"The first {found.told_by:,} facts alone do not fit, so all do not.")
+    if save is not None and failure is None and found.certificate is None:
+        kept = f" {save} is left as it was." if Path(save).exists() else ""
+        notes.append(f"There is no proof to save.{kept}")
+    if found.solution.interrupted:
         notes.append("Interrupted: this is what was known by then.")
-    output.print_table(f"{asked.facts:,} facts in a {size} matrix{bound}", ["", ""], rows, notes)
-    if proof:
-        output.print_line(f"proof: {proof}")
-    output.end(interrupted=interrupted)
+    return notes
+
+
+def _load(asked: Problem) -> float:
+    return asked.facts * log(asked.candidates) / (asked.dim_in * asked.dim_out)
+
+
+def _bracket(lower: float, upper: float) -> str:
+    if isfinite(lower) and isfinite(upper):
+        return f"from {lower:.4g} to {upper:.4g}"
+    if isfinite(lower):
+        return f"at least {lower:.4g}"
+    return f"at most {upper:.4g}" if isfinite(upper) else "not known"
 
 
 def _line(progress: Progress) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,7 +18,7 @@ Facts = Annotated[int | None, typer.Option(help="Number of facts to draw.")]
 Kind = Annotated[
     str, typer.Option(help="'original': outputs shared; 'decoupled': each input has its own.")
 ]
-Seed = Annotated[int | None, typer.Option(help="Seed of the drawn problem (default: 0).")]
+Seed = Annotated[int | None, typer.Option(help="Seed of all that is drawn (default: 0).")]
 Inputs = Annotated[str | None, typer.Option(help="Your inputs: FILE.npy, one row per fact.")]
 Outputs = Annotated[str | None, typer.Option(help="Your outputs: FILE.npy, one row each.")]
 Targets = Annotated[
@@ -26,53 +27,64 @@ Targets = Annotated[
 Tolerance = Annotated[float, typer.Option(help="Normalised margin that counts as none.")]
 
 
-def read_problem(
-    shape: tuple[int | None, int | None, int | None],
-    facts: int | None,
-    candidates: int | None,
-    problem: str,
-    seed: int | None,
-    files: tuple[str | None, str | None, str | None],
-) -> OriginalProblem | DecoupledProblem:
-    """Return the problem that the options name; an option that would go unheeded is refused.
+@dataclass(frozen=True)
+class Request(options.Shape):
+    """What names a problem: sizes and a seed to draw it from, or files to read."""
 
-    ``shape`` is dim, dim_in and dim_out; ``files`` are those of inputs, outputs and targets.
-    """
-    check_kind(problem)
-    inputs, outputs, targets = files
-    if inputs is None and outputs is None:
-        if targets is not None:
+    facts: Facts = None
+    candidates: options.Candidates = None
+    problem: Kind = "original"
+    seed: Seed = None
+    inputs: Inputs = None
+    outputs: Outputs = None
+    targets: Targets = None
+
+    @property
+    def own(self) -> bool:
+        """Whether it names files."""
+        return self.inputs is not None or self.outputs is not None
+
+    def read(self) -> OriginalProblem | DecoupledProblem:
+        """Return the problem; an option that would go unheeded is refused."""
+        check_kind(self.problem)
+        return self._from_files() if self.own else self._drawn()
+
+    def _drawn(self) -> OriginalProblem | DecoupledProblem:
+        if self.targets is not None:
             raise arguments.refuse(
-                "targets", targets, "left out for a drawn problem", "or pass --inputs and --outputs"
+                "targets",
+                self.targets,
+                "left out for a drawn problem",
+                "or pass --inputs and --outputs",
             )
-        if facts is None:
+        if self.facts is None:
             raise arguments.refuse(
-                "facts", facts, "given", "pass --dim and --facts, or --inputs and --outputs"
+                "facts", None, "given", "pass --dim and --facts, or --inputs and --outputs"
             )
-        return _draw(problem, facts, options.sizes(*shape), candidates, seed or 0)
-    if inputs is None or outputs is None:
-        missing, other = ("inputs", "outputs") if inputs is None else ("outputs", "inputs")
-        raise arguments.refuse(
-            missing, None, f"given with {other}", f"pass --{missing} FILE.npy, or drop --{other}"
+        shape = self.sizes()
+        facts = arguments.whole("facts", self.facts, remedy="pass the number of facts")
+        check_memory(facts, self.candidates, shape)
+        kind = kinds()[self.problem]
+        return kind.gaussian(facts, *shape, candidates=self.candidates, seed=self.seed or 0)
+
+    def _from_files(self) -> OriginalProblem:
+        given = {"inputs": self.inputs, "outputs": self.outputs}
+        for missing, other in (("inputs", "outputs"), ("outputs", "inputs")):
+            if given[missing] is None:
+                remedy = f"pass --{missing} FILE.npy, or drop --{other}"
+                raise arguments.refuse(missing, None, f"given with {other}", remedy)
+        kept = (*given, "targets")
+        for option in fields(self):
+            value = getattr(self, option.name)
+            if option.name not in kept and value != option.default:
+                flag = f"--{option.name.replace('_', '-')}"
+                raise arguments.refuse(option.name, value, "left out beside files", f"drop {flag}")
+        from simonides.problems.original import OriginalProblem
+
+        paths = {name: getattr(self, name) for name in kept}
+        return OriginalProblem(
+            **{name: _array(name, path) for name, path in paths.items() if path is not None}
         )
-    drawn = {
-        **dict(zip(("dim", "dim_in", "dim_out"), shape, strict=True)),
-        "facts": facts,
-        "candidates": candidates,
-        "problem": None if problem == "original" else problem,
-        "seed": seed,
-    }
-    for name, value in drawn.items():
-        if value is not None:
-            raise arguments.refuse(
-                name, value, "left out beside files", f"drop --{name.replace('_', '-')}"
-            )
-    arrays = [_array("inputs", inputs), _array("outputs", outputs)]
-    if targets is not None:
-        arrays.append(_array("targets", targets))
-    from simonides.problems.original import OriginalProblem
-
-    return OriginalProblem(*arrays)
 
 
 def check_kind(problem: str) -> None:
@@ -103,14 +115,6 @@ def check_memory(facts: int, candidates: int | None, shape: tuple[int, int]) -> 
         raise arguments.refuse(
             "facts, candidates", asked, "few enough for memory", "ask for fewer or shorter vectors"
         ) from None
-
-
-def _draw(
-    problem: str, facts: int, shape: tuple[int, int], candidates: int | None, seed: int
-) -> OriginalProblem | DecoupledProblem:
-    facts = arguments.whole("facts", facts, remedy="pass the number of facts")
-    check_memory(facts, candidates, shape)
-    return kinds()[problem].gaussian(facts, *shape, candidates=candidates, seed=seed)
 
 
 def _array(name: str, path: str) -> Any:

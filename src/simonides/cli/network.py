@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -35,63 +36,68 @@ FiniteWidth = Annotated[
 ]
 
 
-def architecture(
-    config: str | None,
-    layers: int | None,
-    dim: int | None,
-    tokens: int | None,
-    heads: int | None,
-    norm: str | None,
-    activation: str | None,
-    cosine: float | None,
-    others: list[str] | None,
-    *,
-    beta: float | None = None,
-    std: float | None = None,
-    skip: float | None = None,
-) -> Architecture:
-    """Return the architecture that the options describe."""
-    from simonides.signal.architecture import Architecture
-    from simonides.signal.config import read_config
+@dataclass(frozen=True)
+class Network:
+    """What describes a transformer, all but the scales of its weights and skips."""
 
-    given: dict[str, Any] = {
-        "layers": layers,
-        "dim": dim,
-        "tokens": tokens,
-        "heads": heads,
-        "norm": norm,
-        "cosine": cosine,
-        "beta": beta,
-        "attention_skip": skip,
-        "mlp_skip": skip,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    if activation is not None:
-        given["activation"] = None if activation == "none" else activation
-    given.update(_assignments(others or []))
-    if config is None:
+    config: Config = None
+    layers: Layers = None
+    dim: Dim = None
+    tokens: Tokens = None
+    heads: Heads = None
+    norm: Norm = None
+    activation: Activation = None
+    cosine: Cosine = None
+    others: Set = None
+
+    def architecture(self) -> Architecture:
+        """Return the architecture that the options describe."""
+        from simonides.signal.architecture import Architecture
+        from simonides.signal.config import read_config
+
+        given = self._given()
+        given.update(_assignments(self.others or []))
+        if self.config is not None:
+            return read_config(self.config, **given)
         for name in ("layers", "dim", "tokens"):
             if name not in given:
                 raise arguments.refuse(name, None, "given", f"pass --{name}, or --config FILE")
-        found = Architecture(**given)
-    else:
-        found = read_config(config, **given)
-    return found if std is None else _with_std(found, std, beta)
+        return Architecture(**given)
+
+    def _given(self) -> dict[str, Any]:
+        names = ("layers", "dim", "tokens", "heads", "norm", "cosine", "activation")
+        given = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.activation == "none":
+            given["activation"] = None
+        return given
 
 
-def _with_std(found: Architecture, std: float, beta: float | None) -> Architecture:
-    from dataclasses import replace
+@dataclass(frozen=True)
+class ScaledNetwork(Network):
+    """A transformer with the scales of its weights and skips."""
 
-    from simonides.signal.critical import beta_of_std
+    beta: Beta = None
+    std: Std = None
+    skip: Skip = None
 
-    if beta is not None:
-        raise arguments.refuse("std", std, "given without --beta", "drop one of them")
-    return replace(found, beta=beta_of_std(std, found.dim, found.tokens))
+    def architecture(self) -> Architecture:
+        """Return the architecture that the options describe."""
+        found = super().architecture()
+        if self.std is None:
+            return found
+        if self.beta is not None:
+            raise arguments.refuse("std", self.std, "given without --beta", "drop one of them")
+        from simonides.signal.critical import beta_of_std
+
+        return replace(found, beta=beta_of_std(self.std, found.dim, found.tokens))
+
+    def _given(self) -> dict[str, Any]:
+        scales = {"beta": self.beta, "attention_skip": self.skip, "mlp_skip": self.skip}
+        given = {name: value for name, value in scales.items() if value is not None}
+        return {**super()._given(), **given}
 
 
 def _assignments(texts: list[str]) -> dict[str, Any]:
-    from dataclasses import fields
-
     from simonides.signal.architecture import Architecture
 
     names = [field.name for field in fields(Architecture)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -33,36 +34,60 @@ Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Plot = Annotated[str | None, typer.Option(help="Draw a picture: FILE.png, .svg or .pdf.")]
 
 
-def setting(
-    dim: int | None,
-    dim_in: int | None,
-    dim_out: int | None,
-    candidates: int | None,
-    rank: int | None,
-    margin: float,
-    tail_fraction: float | None,
-    outputs: str,
-) -> Setting:
-    """Return the setting that the options describe."""
-    wide, tall = sizes(dim, dim_in, dim_out)
-    from simonides.theory.setting import Setting
+@dataclass(frozen=True)
+class Shape:
+    """The shape of a matrix."""
 
-    return Setting(wide, tall, candidates, rank, margin, tail_fraction, outputs)  # type: ignore[arg-type]
+    dim: Dim = None
+    dim_in: DimIn = None
+    dim_out: DimOut = None
+
+    @property
+    def given(self) -> bool:
+        """Whether anything was said about it."""
+        return not (self.dim is None and self.dim_in is None and self.dim_out is None)
+
+    def sizes(self) -> tuple[int, int]:
+        """Return the input and the output dimension."""
+        dim, wide, tall = self.dim, self.dim_in, self.dim_out
+        if dim is not None:
+            arguments.whole("dim", dim, remedy="pass the embedding dimension")
+            if wide is not None and tall is not None:
+                raise arguments.refuse(
+                    "dim", dim, "left out beside dim_in and dim_out", "drop --dim"
+                )
+        wide, tall = dim if wide is None else wide, dim if tall is None else tall
+        if wide is None or tall is None:
+            raise arguments.refuse(
+                "dim", dim, "given", "pass --dim, or both --dim-in and --dim-out"
+            )
+        return (
+            arguments.whole("dim_in", wide, remedy="pass the input dimension"),
+            arguments.whole("dim_out", tall, remedy="pass the output dimension"),
+        )
 
 
-def sizes(dim: int | None, dim_in: int | None, dim_out: int | None) -> tuple[int, int]:
-    """Return the input and the output dimension."""
-    if dim is not None:
-        arguments.whole("dim", dim, remedy="pass the embedding dimension")
-        if dim_in is not None and dim_out is not None:
-            raise arguments.refuse("dim", dim, "left out beside dim_in and dim_out", "drop --dim")
-    wide, tall = dim_in if dim_in is not None else dim, dim_out if dim_out is not None else dim
-    if wide is None or tall is None:
-        raise arguments.refuse("dim", dim, "given", "pass --dim, or both --dim-in and --dim-out")
-    return (
-        arguments.whole("dim_in", wide, remedy="pass the input dimension"),
-        arguments.whole("dim_out", tall, remedy="pass the output dimension"),
-    )
+@dataclass(frozen=True)
+class Memory(Shape):
+    """What theory is asked about: a matrix, who competes, and what counts as recalled."""
+
+    candidates: Candidates = None
+    rank: Rank = None
+    margin: Margin = 0.0
+    tail_fraction: TailFraction = None
+    outputs: Outputs = "shared"
+
+    def setting(self) -> Setting:
+        """Return it as a setting."""
+        sizes = self.sizes()
+        from simonides.theory.setting import Setting
+
+        return Setting(*sizes, **self.criteria())
+
+    def criteria(self) -> dict[str, Any]:
+        """Return all but the shape."""
+        names = ("candidates", "rank", "margin", "tail_fraction", "outputs")
+        return {name: getattr(self, name) for name in names}
 
 
 def check_plot(path: str) -> None:

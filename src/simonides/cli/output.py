@@ -15,6 +15,8 @@ from simonides.cli import INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from simonides.problems.problem import Problem
+
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object; numbers that JSON cannot hold become null."""
@@ -45,6 +47,12 @@ def print_table(
     console.print(table)
     for note in notes:
         console.print(Padding(note, (0, 0, 0, 2)), style="dim")
+
+
+def storing(problem: Problem, rank: int | None) -> str:
+    """Return the title of an answer about storing a problem's facts."""
+    bound = "" if rank is None else f" of rank {rank}"
+    return f"{problem.facts:,} facts in a {problem.dim_out:,} x {problem.dim_in:,} matrix{bound}"
 
 
 def end(*, interrupted: bool) -> None:

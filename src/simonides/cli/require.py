@@ -7,18 +7,13 @@ from typing import Annotated
 import typer
 
 from simonides.cli import options, output
+from simonides.cli.grouped import grouped
 
 
+@grouped
 def require(
     facts: Annotated[int, typer.Option(help="Number of facts to store.")],
-    dim: options.Dim = None,
-    dim_in: options.DimIn = None,
-    dim_out: options.DimOut = None,
-    candidates: options.Candidates = None,
-    rank: options.Rank = None,
-    margin: options.Margin = 0.0,
-    tail_fraction: options.TailFraction = None,
-    outputs: options.Outputs = "shared",
+    memory: options.Memory,
     as_json: options.Json = False,
 ) -> None:
     """Say what it takes to store that many facts.
@@ -32,22 +27,13 @@ def require(
 
     answer: dict[str, float | int | None] = {
         "facts": facts,
-        "smallest_dimension": smallest_dimension(
-            facts,
-            candidates=candidates,
-            rank=rank,
-            margin=margin,
-            tail_fraction=tail_fraction,
-            outputs=outputs,  # type: ignore[arg-type]
-        ),
+        "smallest_dimension": smallest_dimension(facts, **memory.criteria()),
         "smallest_rank": None,
         "largest_margin": None,
     }
     rows = [["smallest square dimension", f"{answer['smallest_dimension']:,}"]]
-    if dim is not None or dim_in is not None or dim_out is not None:
-        setting = options.setting(
-            dim, dim_in, dim_out, candidates, rank, margin, tail_fraction, outputs
-        )
+    if memory.given:
+        setting = memory.setting()
         size = f"{setting.dim_out:,} x {setting.dim_in:,}"
         answer["smallest_rank"] = smallest_rank(setting, facts)
         answer["largest_margin"] = largest_margin(setting, facts)

@@ -10,6 +10,7 @@ import typer
 
 from simonides import arguments
 from simonides.cli import network, options, output
+from simonides.cli.grouped import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,19 +34,9 @@ app = typer.Typer(
 
 
 @app.command()
+@grouped
 def propagate(
-    config: network.Config = None,
-    layers: network.Layers = None,
-    dim: network.Dim = None,
-    tokens: network.Tokens = None,
-    heads: network.Heads = None,
-    norm: network.Norm = None,
-    activation: network.Activation = None,
-    beta: network.Beta = None,
-    std: network.Std = None,
-    skip: network.Skip = None,
-    cosine: network.Cosine = None,
-    others: network.Set = None,
+    asked: network.ScaledNetwork,
     method: Annotated[
         str, typer.Option(help="Attention 'exact' or 'asymptotic' (infinitely many tokens).")
     ] = "exact",
@@ -60,14 +51,11 @@ def propagate(
     from simonides.curves.signal import propagation_table
     from simonides.signal.propagation import propagate as follow
 
-    asked = network.architecture(
-        config, layers, dim, tokens, heads, norm, activation, cosine, others,
-        beta=beta, std=std, skip=skip,
-    )  # fmt: skip
+    architecture = asked.architecture()
     if plot is not None:
         options.check_plot(plot)
     with _notes_printed():
-        found = follow(asked, method=method, finite_width=finite_width)  # type: ignore[arg-type]
+        found = follow(architecture, method=method, finite_width=finite_width)  # type: ignore[arg-type]
     picture = None if plot is None else options.draw_to(plot, propagation_table(found))
     if as_json:
         output.print_json({**_record(found), **({} if picture is None else {"plot": picture})})
@@ -79,16 +67,9 @@ def propagate(
 
 
 @app.command()
+@grouped
 def recommend(
-    config: network.Config = None,
-    layers: network.Layers = None,
-    dim: network.Dim = None,
-    tokens: network.Tokens = None,
-    heads: network.Heads = None,
-    norm: network.Norm = None,
-    activation: network.Activation = None,
-    cosine: network.Cosine = None,
-    others: network.Set = None,
+    asked: network.Network,
     safety: Annotated[float, typer.Option(help="Fraction of the critical beta to use.")] = 0.5,
     target: Annotated[float, typer.Option(help="Largest cosine after the last layer.")] = 0.9,
     plot: options.Plot = None,
@@ -103,39 +84,27 @@ def recommend(
     from simonides.curves.signal import propagation_table
     from simonides.signal.recommendation import recommend as find
 
-    asked = network.architecture(
-        config, layers, dim, tokens, heads, norm, activation, cosine, others
-    )
+    architecture = asked.architecture()
     if plot is not None:
         options.check_plot(plot)
     with _notes_printed():
-        found = find(asked, safety=safety, target=target)
+        found = find(architecture, safety=safety, target=target)
     picture = None if plot is None else options.draw_to(plot, propagation_table(found.propagation))
     if as_json:
         record = {**_record(found.propagation), **_recommended(found)}
         output.print_json({**record, **({} if picture is None else {"plot": picture})})
         return
     output.print_table(
-        f"To initialise {_network(asked)}", ["", ""], _advice(found), found.propagation.notes
+        f"To initialise {_network(architecture)}", ["", ""], _advice(found), found.propagation.notes
     )
     if picture:
         output.print_line(f"picture: {picture}")
 
 
 @app.command()
+@grouped
 def diagram(
-    config: network.Config = None,
-    layers: network.Layers = None,
-    dim: network.Dim = None,
-    tokens: network.Tokens = None,
-    heads: network.Heads = None,
-    norm: network.Norm = None,
-    activation: network.Activation = None,
-    beta: network.Beta = None,
-    std: network.Std = None,
-    skip: network.Skip = None,
-    cosine: network.Cosine = None,
-    others: network.Set = None,
+    asked: network.ScaledNetwork,
     x: Annotated[str, typer.Option(help="NAME=LOW:HIGH:COUNT, any hyper-parameter.")] = (
         "beta=0.1:4:60"
     ),
@@ -153,14 +122,13 @@ def diagram(
     from simonides.curves.signal import diagram_table
     from simonides.signal.diagram import trainability_diagram
 
-    asked = network.architecture(
-        config, layers, dim, tokens, heads, norm, activation, cosine, others,
-        beta=beta, std=std, skip=skip,
-    )  # fmt: skip
+    architecture = asked.architecture()
     if plot is not None:
         options.check_plot(plot)
     with _notes_printed():
-        found = trainability_diagram(asked, _axis("x", x), _axis("y", y), finite_width=finite_width)
+        found = trainability_diagram(
+            architecture, _axis("x", x), _axis("y", y), finite_width=finite_width
+        )
     picture = None if plot is None else options.draw_to(plot, diagram_table(found))
     if as_json:
         record = _diagram_record(found)

@@ -4,29 +4,61 @@ from __future__ import annotations
 
 import signal
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simonides import arguments
 from simonides.cli import instance, options, output
+from simonides.cli.grouped import grouped
 from simonides.cli.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simonides.solvers.threshold import Threshold
+    from simonides.theory.setting import Setting
 
 _FEWEST = 2
 """Instances from which there is a standard error, and an interrupted measurement says something."""
 
 
+@dataclass(frozen=True)
+class Ensemble(options.Shape):
+    """The problems that instances are drawn from."""
+
+    problem: instance.Kind = "original"
+    candidates: options.Candidates = None
+    rank: options.Rank = None
+
+    def setting(self) -> Setting:
+        """Return what theory is asked about them."""
+        instance.check_kind(self.problem)
+        outputs = "decoupled" if self.problem == "decoupled" else "shared"
+        shape = options.Memory(
+            self.dim, self.dim_in, self.dim_out, self.candidates, self.rank, outputs=outputs
+        )
+        return shape.setting()
+
+    def measure(self, seed: int, guess: float) -> Threshold:
+        """Return the threshold of the instance that follows from a seed."""
+        from simonides.solvers.threshold import threshold as measure
+
+        kind, (dim_in, dim_out) = instance.kinds()[self.problem], self.sizes()
+        return measure(
+            lambda facts: kind.gaussian(
+                facts, dim_in, dim_out, candidates=self.candidates, seed=seed
+            ),
+            max(guess, 1.0),
+            rank=self.rank,
+            threads=1,
+        )
+
+
+@grouped
 def threshold(
-    dim: options.Dim = None,
-    dim_in: options.DimIn = None,
-    dim_out: options.DimOut = None,
-    problem: instance.Kind = "original",
-    candidates: options.Candidates = None,
-    rank: options.Rank = None,
+    ensemble: Ensemble,
     instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the first instance; others follow.")] = 0,
     workers: Annotated[
@@ -38,41 +70,65 @@ def threshold(
 
     Example: simonides threshold --dim 20 --problem decoupled --instances 20
     """
-    from math import sqrt
-    from statistics import fmean, stdev
-
-    from joblib import Parallel, cpu_count, delayed
-
-    from simonides import arguments
     from simonides.theory.capacity import capacity_of
 
-    outputs = "decoupled" if problem == "decoupled" else "shared"
-    asked = options.setting(dim, dim_in, dim_out, candidates, rank, 0.0, None, outputs)
-    instance.check_kind(problem)
+    asked = ensemble.setting()
     instances = arguments.whole("instances", instances, remedy="pass how many to measure")
     seed = arguments.whole("seed", seed, least=0, remedy="pass the first instance's seed")
     if workers is not None:
         workers = arguments.whole("workers", workers, remedy="pass the number of processes")
     theory = capacity_of(asked).facts
-    instance.check_memory(round(theory), candidates, (asked.dim_in, asked.dim_out))
-    shape = (asked.dim_in, asked.dim_out, candidates)
-    jobs = (
-        delayed(_measure)(problem, shape, rank, theory, seed + number)
-        for number in range(instances)
-    )
-    pool = Parallel(n_jobs=min(workers or cpu_count(), instances), return_as="generator")
-    with _left_to_us():
-        measured = pool(jobs)
+    instance.check_memory(round(theory), ensemble.candidates, (asked.dim_in, asked.dim_out))
     found: list[Threshold] = []
     try:
-        for one in counted(measured, instances, "instances measured", quiet=as_json):
+        for one in counted(
+            _measured(ensemble, range(seed, seed + instances), theory, workers),
+            instances,
+            "instances measured",
+            quiet=as_json,
+        ):
             found.append(one)
     except KeyboardInterrupt:
         if len(found) < _FEWEST:
             raise
     interrupted = len(found) < instances
+    record = {**_record(found, theory), "interrupted": interrupted}
+    if as_json:
+        output.print_json(record)
+    else:
+        bound = "" if asked.rank is None else f", rank {asked.rank}"
+        title = (
+            f"{len(found)} {ensemble.problem} instances in a "
+            f"{asked.dim_out:,} x {asked.dim_in:,} matrix{bound}"
+        )
+        notes = []
+        if asked.rank is not None:
+            notes.append("With a rank bound, a search that fails proves nothing: a lower bound.")
+        if interrupted:
+            notes.append(f"Interrupted: these are the first {len(found)} of {instances} instances.")
+        output.print_table(title, ["", ""], _rows(record), notes)
+    output.end(interrupted=interrupted)
+
+
+def _measured(
+    ensemble: Ensemble, seeds: range, guess: float, workers: int | None
+) -> Iterator[Threshold]:
+    """Return the thresholds one by one, as processes find them."""
+    from joblib import Parallel, cpu_count, delayed
+
+    jobs = (delayed(ensemble.measure)(seed, guess) for seed in seeds)
+    pool = Parallel(n_jobs=min(workers or cpu_count(), len(seeds)), return_as="generator")
+    with _left_to_us():
+        measured: Iterator[Threshold] = pool(jobs)
+    return measured
+
+
+def _record(found: list[Threshold], theory: float) -> dict[str, Any]:
+    from math import sqrt
+    from statistics import fmean, stdev
+
     values = [one.facts for one in found]
-    record = {
+    return {
         "mean": fmean(values),
         "stderr": stdev(values) / sqrt(len(values)) if len(values) > 1 else None,
         "theory": theory,
@@ -80,31 +136,20 @@ def threshold(
         "open": sum(one.open for one in found),
         "decisions": sum(one.decisions for one in found),
         "seconds": sum(one.seconds for one in found),
-        "interrupted": interrupted,
     }
-    if as_json:
-        output.print_json(record)
-        output.end(interrupted=interrupted)
-        return
+
+
+def _rows(record: dict[str, Any]) -> list[list[str]]:
     error = "" if record["stderr"] is None else f" ± {record['stderr']:.1f}"
-    rows = [
+    values = record["thresholds"]
+    return [
         ["facts stored, mean", f"{record['mean']:.1f}{error}"],
-        ["theory", f"{theory:.1f}"],
+        ["theory", f"{record['theory']:.1f}"],
         ["least to most", f"{min(values):,} to {max(values):,}"],
         ["numbers tried", f"{record['decisions']:,}"],
         ["left open", f"{record['open']:,}"],
         ["seconds, all instances together", f"{record['seconds']:.1f}"],
     ]
-    size = f"{asked.dim_out:,} x {asked.dim_in:,}"
-    bound = "" if rank is None else f", rank {rank}"
-    title = f"{len(values)} {problem} instances in a {size} matrix{bound}"
-    notes = []
-    if rank is not None:
-        notes.append("With a rank bound, a search that fails proves nothing: a lower bound.")
-    if interrupted:
-        notes.append(f"Interrupted: these are the first {len(values)} of {instances} instances.")
-    output.print_table(title, ["", ""], rows, notes)
-    output.end(interrupted=interrupted)
 
 
 @contextmanager
@@ -115,18 +160,3 @@ def _left_to_us() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, heard)
-
-
-def _measure(
-    problem: str, shape: tuple[int, int, int | None], rank: int | None, guess: float, seed: int
-) -> Threshold:
-    from simonides.solvers.threshold import threshold as measure
-
-    dim_in, dim_out, candidates = shape
-    kind = instance.kinds()[problem]
-    return measure(
-        lambda facts: kind.gaussian(facts, dim_in, dim_out, candidates=candidates, seed=seed),
-        max(guess, 1.0),
-        rank=rank,
-        threads=1,
-    )

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simonides import arguments
 from simonides.cli import instance, options, output
+from simonides.cli.grouped import grouped
 from simonides.cli.progress import live
 
 if TYPE_CHECKING:
-    from simonides.solvers.solution import Progress
+    from collections.abc import Callable
+
+    from simonides.problems.problem import Problem
+    from simonides.solvers.solution import Progress, Solution
 
 
+@grouped
 def train(
-    dim: options.Dim = None,
-    dim_in: options.DimIn = None,
-    dim_out: options.DimOut = None,
-    facts: instance.Facts = None,
-    candidates: options.Candidates = None,
-    problem: instance.Kind = "original",
-    seed: Annotated[
-        int | None, typer.Option(help="Seed of the drawn problem and the first weights.")
-    ] = None,
-    inputs: instance.Inputs = None,
-    outputs: instance.Outputs = None,
-    targets: instance.Targets = None,
+    request: instance.Request,
     rank: options.Rank = None,
     solver: Annotated[
         str,
@@ -42,36 +38,41 @@ def train(
 ) -> None:
     """Train a linear map on the cross-entropy, and report what it recalls.
 
-    Example: simonides train --dim 50 --facts 400 --solver cross-entropy
+    Example: simonides train --dim 50 --facts 300
     """
-    from typing import Any
-
-    from simonides import arguments
-
     if solver not in ("gradient", "cross-entropy"):
         raise arguments.refuse("solver", solver, "'gradient' or 'cross-entropy'", "choose one")
     if solver != "gradient" and backend != "numpy":
         raise arguments.refuse("backend", backend, "'numpy' for cross-entropy", "drop --backend")
-    own = inputs is not None or outputs is not None
-    if seed is not None and own and solver == "cross-entropy" and rank is None:
+    seed = request.seed
+    if seed is not None and request.own and solver == "cross-entropy" and rank is None:
         raise arguments.refuse("seed", seed, "left out: nothing is drawn", "drop --seed")
-    drawn_by = None if own else seed  # otherwise it draws the first weights alone
-    asked = instance.read_problem(
-        (dim, dim_in, dim_out), facts, candidates, problem, drawn_by, (inputs, outputs, targets)
-    )
-    options_: dict[str, Any] = {"rank": rank, "seed": seed or 0}
+    # Beside files it draws the first weights alone.
+    asked = (replace(request, seed=None) if request.own else request).read()
+    chosen: dict[str, Any] = {"rank": rank, "seed": seed or 0}
     if steps is not None:
-        options_["max_steps"] = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
+        chosen["max_steps"] = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
+    if solver == "gradient":
+        chosen["backend"] = backend
+    with live(_line, quiet=as_json) as watch:
+        found = _solver(solver)(asked, watch=watch, **chosen)
+    if as_json:
+        output.print_json(_record(asked, found, solver))
+    else:
+        notes = ["Interrupted: this is where it was by then."] if found.interrupted else []
+        output.print_table(output.storing(asked, rank), ["", ""], _rows(asked, found), notes)
+    output.end(interrupted=found.interrupted)
 
+
+def _solver(name: str) -> Callable[..., Solution]:
     from simonides.solvers.cross_entropy import cross_entropy
     from simonides.solvers.gradient import gradient
 
-    with live(_line, quiet=as_json) as watch:
-        if solver == "gradient":
-            found = gradient(asked, backend=backend, watch=watch, **options_)
-        else:
-            found = cross_entropy(asked, watch=watch, **options_)
-    record = {
+    return gradient if name == "gradient" else cross_entropy
+
+
+def _record(asked: Problem, found: Solution, solver: str) -> dict[str, Any]:
+    return {
         "accuracy": found.recalled / asked.facts,
         "loss": found.loss,
         "steps": found.steps,
@@ -82,23 +83,17 @@ def train(
         "solver": solver,
         "interrupted": found.interrupted,
     }
-    if as_json:
-        output.print_json(record)
-        output.end(interrupted=found.interrupted)
-        return
-    rows = [
+
+
+def _rows(asked: Problem, found: Solution) -> list[list[str]]:
+    return [
         ["facts recalled", f"{found.recalled:,} of {asked.facts:,}"],
-        ["accuracy", f"{record['accuracy']:.4f}"],
+        ["accuracy", f"{found.recalled / asked.facts:.4f}"],
         ["loss", f"{found.loss:.6g}"],
         ["ended", str(found.status)],
         ["steps", f"{found.steps:,}"],
         ["seconds", f"{found.seconds:.2f}"],
     ]
-    size = f"{asked.dim_out:,} x {asked.dim_in:,}"
-    bound = "" if rank is None else f" of rank {rank}"
-    notes = ["Interrupted: this is where it was by then."] if found.interrupted else []
-    output.print_table(f"{asked.facts:,} facts in a {size} matrix{bound}", ["", ""], rows, notes)
-    output.end(interrupted=found.interrupted)
 
 
 def _line(progress: Progress) -> str:

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import Annotated
 
 import typer
 
 from simonides import arguments
 from simonides.cli import instance, options, output
+from simonides.cli.grouped import grouped
+
+_INVALID = 1
 
 
+@grouped
 def verify(
     certificate: Annotated[str, typer.Argument(help="Proof written by 'decide --save'.")],
-    dim: options.Dim = None,
-    dim_in: options.DimIn = None,
-    dim_out: options.DimOut = None,
-    facts: instance.Facts = None,
-    candidates: options.Candidates = None,
-    problem: instance.Kind = "original",
-    seed: instance.Seed = None,
-    inputs: instance.Inputs = None,
-    outputs: instance.Outputs = None,
-    targets: instance.Targets = None,
+    request: instance.Request,
     tolerance: instance.Tolerance = 1e-9,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit with code 1 if the proof is not valid.")
+    ] = False,
     as_json: options.Json = False,
 ) -> None:
     """Check a proof against its problem, independently of how it was found.
@@ -34,10 +33,7 @@ def verify(
 
     arguments.tolerance(tolerance)
     proof = Certificate.load(certificate)
-    asked = instance.read_problem(
-        (dim, dim_in, dim_out), facts, candidates, problem, seed, (inputs, outputs, targets)
-    )
-    found = check(proof, asked, tolerance=tolerance)
+    found = check(proof, request.read(), tolerance=tolerance)
     if as_json:
         output.print_json(
             {
@@ -47,10 +43,13 @@ def verify(
                 "reason": found.reason,
             }
         )
-        return
-    rows = [
-        ["valid", "yes" if found.valid else f"no: {found.reason}"],
-        ["claim", str(found.claim)],
-        ["bound on the normalised margin", f"{found.margin_bound:.3g}"],
-    ]
-    output.print_table(certificate, ["", ""], rows)
+    else:
+        bound = f"{found.margin_bound:.3g}" if isfinite(found.margin_bound) else "none"
+        rows = [
+            ["valid", "yes" if found.valid else f"no: {found.reason}"],
+            ["claim", str(found.claim)],
+            ["bound on the normalised margin", bound],
+        ]
+        output.print_table(certificate, ["", ""], rows)
+    if strict and not found.valid:
+        raise typer.Exit(_INVALID)

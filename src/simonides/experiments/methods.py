@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simonides import arguments
@@ -88,7 +88,11 @@ def _low_rank(problem: Problem, rank: int | None, _seed: int, **options: Any) ->
 
 def _decide(problem: Problem, rank: int | None, _seed: int, **options: Any) -> Found:
     found = decide(problem, rank, threads=1, **options)
-    return Found(found.solution, str(found.verdict), found.margin_lower, found.margin_upper)
+    solution = found.solution
+    if found.told_by is not None:  # counted for the first facts only
+        recall = problem.recall(problem.inputs @ solution.weights.T)
+        solution = replace(solution, recalled=recall.recalled, smallest_gap=recall.smallest_gap)
+    return Found(solution, str(found.verdict), found.margin_lower, found.margin_upper)
 
 
 def _whole(least: int, remedy: str) -> Check:

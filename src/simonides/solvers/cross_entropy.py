@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
+from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import Whitening
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
+    from simonides.problems.scan import Recall
     from simonides.solvers.parameters import Form
     from simonides.solvers.softmax import Precision, Risk
     from simonides.threads import Each
@@ -114,15 +116,12 @@ def _solve(
     rng: np.random.Generator,
 ) -> Solution:
     began = time.perf_counter()
-    whitening, task = None, problem
-    if isinstance(problem, OriginalProblem):
-        whitening = Whitening.of(problem)
-        task = whitening.applied(problem)
-        start = None if start is None else whitening.weights_forward(start)
-    form, place = _start(task, rank, start, rng, job.each)
+    (whitening, task, form, place), early = completed(
+        lambda: _prepared(problem, job, rank, start, rng)
+    )
     history: list[Progress] = []
     memory = Memory()
-    final, converged, interrupted = None, False, False
+    final, exact = None, False
 
     def note(point: _Point) -> None:
         lost = problem.facts - point.risk.recalled
@@ -140,8 +139,8 @@ def _solve(
         reached = point.imbalance <= job.tolerance or len(history) > job.max_steps
         return stored or reached or settled(point)
 
-    try:
-        for precision in _PRECISIONS:
+    with Keyboard() as keyboard:
+        for precision in () if early else _PRECISIONS:
             objective = _Objective(MeanCrossEntropy(task, precision, job.each), form, precision)
             point = objective.at(place)
             if not history:
@@ -154,17 +153,26 @@ def _solve(
                 place = point.place
                 note(point)
             final = point
+            exact = (
+                precision == "float64"
+            )  # what single precision takes for balance may be rounding
             if settled(point):
                 break
-        # What single precision takes for balance may be rounding.
-        converged = precision == "float64" and point.imbalance <= job.tolerance
-    except KeyboardInterrupt:
+    interrupted = early or keyboard.interrupted
+    balanced = final is not None and exact and final.imbalance <= job.tolerance
+    converged = balanced and not interrupted
+
+    def finish() -> tuple[float, Reals, tuple[Reals, Reals] | None, Recall]:
         # Where a step was under way, the point before it counts.
-        final, interrupted = None, True
-    if final is None:
-        final = _Objective(MeanCrossEntropy(task, "float64", job.each), form, "float64").at(place)
-    weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
-    recall = problem.recall(problem.inputs @ weights.T, job.each)
+        end = final
+        if end is None or interrupted:
+            doubled = MeanCrossEntropy(task, "float64", job.each)
+            end = _Objective(doubled, form, "float64").at(place)
+        weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
+        recall = problem.recall(problem.inputs @ weights.T, job.each)
+        return end.loss, weights, factors, recall
+
+    (loss, weights, factors, recall), late = completed(finish)
     status = Status.CONVERGED if converged else Status.STOPPED
     return Solution(
         weights=weights,
@@ -175,9 +183,21 @@ def _solve(
         seconds=time.perf_counter() - began,
         history=tuple(history),
         factors=factors,
-        loss=final.loss,
-        interrupted=interrupted,
+        loss=loss,
+        interrupted=interrupted or late,
     )
+
+
+def _prepared(
+    problem: Problem, job: _Job, rank: int | None, start: Reals | None, rng: np.random.Generator
+) -> tuple[Whitening | None, Problem, Form, Reals]:
+    """Return the whitening, the problem in its coordinates, the form of the parameters, their start."""
+    whitening, task = None, problem
+    if isinstance(problem, OriginalProblem):
+        whitening = Whitening.of(problem)
+        task = whitening.applied(problem)
+        start = None if start is None else whitening.weights_forward(start)
+    return whitening, task, *_start(task, rank, start, rng, job.each)
 
 
 def _coloured(

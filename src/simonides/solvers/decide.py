@@ -11,14 +11,15 @@ import numpy as np
 
 from simonides import arguments
 from simonides.certificate import Certificate, Claim, margin_upper, verify
+from simonides.interrupts import Keyboard
 from simonides.problems import checked
 from simonides.solvers.feasibility import feasibility
+from simonides.solvers.linear_program import linear_program
 from simonides.solvers.low_rank import low_rank
 from simonides.solvers.margin import maximum_margin
 from simonides.solvers.prefix import telling_prefix
 from simonides.solvers.solution import Solution, Status
 from simonides.solvers.whitened import whitened_feasibility
-from simonides.threads import crew
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
+
+
+_MANY_STEPS = 100
+"""Where Newton's method has not decided a small problem after so many, a linear program may."""
 
 
 class Verdict(StrEnum):
@@ -45,7 +50,10 @@ class Decision:
     r"""A verdict with its proof, and a bracket of the largest normalised margin.
 
     The margin is that of :math:`\max_{|W|_F = 1} \min_{ij} (y_i - y_j)^T W x_i / (|y_i - y_j| |x_i|)`; a
-    bound that nothing was proved about is infinite. ``seconds`` is what it all took, checks included.
+    bound that nothing was proved about is infinite. With a rank bound the lower end is that of weights of
+    this rank; the upper one always holds for any weights. Where the first facts alone told, ``told_by``
+    is their number, and the solution with all it counts is about them. ``seconds`` is what it all took,
+    checks included.
     """
 
     verdict: Verdict
@@ -54,6 +62,7 @@ class Decision:
     certificate: Certificate | None
     solution: Solution
     seconds: float = 0.0
+    told_by: int | None = None
 
 
 def decide(
@@ -72,7 +81,8 @@ def decide(
     A verdict is given only if the independent verifier accepts the proof; "not storable" means that no
     weights have a normalised margin above ``tolerance``. With ``margin_gap`` the work goes on until the
     largest margin is known to that relative gap. With ``rank`` the weights are a product of two
-    factors; the search for them may fail, which proves nothing.
+    factors; the search for them may fail, which proves nothing. Interrupted, it returns the best weights
+    so far, undecided unless a proof was complete.
 
     >>> from simonides.problems.original import OriginalProblem
     >>> str(decide(OriginalProblem.gaussian(20, 10, seed=0)).verdict)
@@ -85,16 +95,28 @@ def decide(
             "margin_gap", margin_gap, least=0, most=1, open_least=True, remedy="pass, say, 1e-3"
         )
     options: dict[str, Any] = {"max_steps": max_steps, "threads": threads, "watch": watch}
-    began = time.perf_counter()
-    if rank is None:
-        found = _decide(problem, start, margin_gap, {**options, "tolerance": tolerance})
-    elif margin_gap is None and start is None:
-        found = _decide_rank(problem, rank, tolerance, options)
-    else:
+    if rank is not None and not (margin_gap is None and start is None):
         raise arguments.refuse(
             "rank", rank, "given without margin_gap and start", "drop one of them"
         )
+    began = time.perf_counter()
+    with Keyboard() as keyboard:
+        if rank is None:
+            found = _decide(problem, start, margin_gap, {**options, "tolerance": tolerance})
+        else:
+            found = _decide_rank(problem, rank, tolerance, options)
+    if keyboard.interrupted:  # not within a solver, which returns what it has
+        found = _undecided(replace(_first(problem, rank, start, threads), interrupted=True))
     return replace(found, seconds=time.perf_counter() - began)
+
+
+def _first(
+    problem: Problem, rank: int | None, start: Reals | None, threads: int | None
+) -> Solution:
+    """Return the weights from which the search sets out."""
+    if rank is None:
+        return feasibility(problem, start=start, max_steps=0, threads=threads)
+    return low_rank(problem, rank, max_steps=0, threads=threads)
 
 
 def _decide(
@@ -107,7 +129,7 @@ def _decide(
     solution, proved = whitened_feasibility(problem, start=start, **options), None
     if solution is not None:
         found = _decision(problem, solution, tolerance)
-        if solution.interrupted or found.verdict is Verdict.NOT_STORABLE:
+        if found.solution.interrupted or found.verdict is Verdict.NOT_STORABLE:
             return found
         if found.verdict is Verdict.STORABLE:
             if margin_gap is None:
@@ -119,7 +141,25 @@ def _decide(
     else:
         solution = maximum_margin(problem, gap=margin_gap, start=start, **options)
     found = _decision(problem, solution, tolerance)
-    return proved if found.verdict is Verdict.UNDECIDED and proved is not None else found
+    if found.verdict is Verdict.UNDECIDED and proved is not None:
+        interrupted = found.solution.interrupted
+        return replace(proved, solution=replace(proved.solution, interrupted=interrupted))
+    if found.verdict is Verdict.UNDECIDED and not found.solution.interrupted:
+        return _programmed(problem, found, tolerance)
+    return found
+
+
+def _programmed(problem: Problem, found: Decision, tolerance: float) -> Decision:
+    """Return what a linear program decides where a long search did not, or else what was found."""
+    reached = found.solution
+    if reached.steps < _MANY_STEPS:
+        return found
+    solved = linear_program(problem, reached.weights)
+    if solved is None:
+        return found
+    solved = replace(solved, steps=reached.steps, history=reached.history)
+    decided = _decision(problem, solved, tolerance)
+    return found if decided.verdict is Verdict.UNDECIDED else decided
 
 
 def _told_by_few(problem: Problem, options: dict[str, Any]) -> Decision | None:
@@ -128,10 +168,13 @@ def _told_by_few(problem: Problem, options: dict[str, Any]) -> Decision | None:
     if few is None:
         return None
     told = _decide(few, None, None, options)
-    if not (told.solution.interrupted or told.verdict is Verdict.NOT_STORABLE):
-        return None
-    carried = _carried(told.solution, problem, options["threads"])
-    return _decision(problem, carried, options["tolerance"])
+    if told.verdict is Verdict.NOT_STORABLE:
+        # The same multipliers, in a proof about all facts.
+        told = _decision(problem, told.solution, options["tolerance"])
+    elif told.solution.interrupted:
+        told = _undecided(told.solution)
+    tells = told.verdict is Verdict.NOT_STORABLE or told.solution.interrupted
+    return replace(told, told_by=few.facts) if tells else None
 
 
 def _decide_rank(
@@ -153,29 +196,26 @@ def _decide_rank(
     return replace(found, verdict=Verdict.NOT_FOUND)
 
 
-def _carried(solution: Solution, problem: Problem, threads: int | None) -> Solution:
-    """Return what was found for the first facts of a problem as a solution for all of them."""
-    with crew(threads) as each:
-        recall = problem.recall(problem.inputs @ solution.weights.T, each)
-    status = Status.STOPPED if solution.status is Status.STORED else solution.status
-    return replace(
-        solution, status=status, recalled=recall.recalled, smallest_gap=recall.smallest_gap
-    )
-
-
 def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:
     """Return what the verifier makes of a solution."""
-    undecided = Decision(Verdict.UNDECIDED, -np.inf, np.inf, None, solution)
-    certificate = _certificate(problem, solution)
-    if certificate is None:
-        return undecided
-    outcome = verify(certificate, problem, tolerance=tolerance)
-    if not outcome.valid:
-        return undecided
-    if certificate.claim is Claim.NOT_STORABLE:
-        return Decision(Verdict.NOT_STORABLE, -np.inf, outcome.margin_bound, certificate, solution)
-    upper = margin_upper(certificate, problem)
-    return Decision(Verdict.STORABLE, outcome.margin_bound, upper, certificate, solution)
+    found = _undecided(solution)
+    with Keyboard():
+        certificate = _certificate(problem, solution)
+        if certificate is None:
+            return found
+        outcome = verify(certificate, problem, tolerance=tolerance)
+        if not outcome.valid:
+            return found
+        bound = outcome.margin_bound
+        if certificate.claim is Claim.NOT_STORABLE:
+            return Decision(Verdict.NOT_STORABLE, -np.inf, bound, certificate, solution)
+        found = Decision(Verdict.STORABLE, bound, np.inf, certificate, solution)
+        return replace(found, margin_upper=margin_upper(certificate, problem))
+    return replace(found, solution=replace(solution, interrupted=True))
+
+
+def _undecided(solution: Solution) -> Decision:
+    return Decision(Verdict.UNDECIDED, -np.inf, np.inf, None, solution)
 
 
 def _certificate(problem: Problem, solution: Solution) -> Certificate | None:

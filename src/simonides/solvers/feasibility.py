@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
+from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
 from simonides.solvers.conjugate import conjugate_gradients
 from simonides.solvers.curvature import Curvature
@@ -85,17 +86,15 @@ def _solve(
     began = time.perf_counter()
     history: list[Progress] = []
     enough = _HEADROOM * tolerance
-    hinge = Hinge.at(task, scaled(task, start))
+    hinge, early = completed(lambda: Hinge.at(task, scaled(task, start)))
     impossible = task.problem.impossible_pair()
     if impossible is not None:
-        return replace(
-            _solution(hinge, Status.INFEASIBLE, history, began),
-            multipliers=_one_pair(impossible),
-            margin_upper=0.0,
-        )
-    status, before, doublings, interrupted = Status.STOPPED, None, 0, False
-    try:
-        for step in range(max_steps + 1):
+        found = _solution(hinge, Status.STOPPED, history, began, early)
+        proof = _one_pair(impossible)
+        return replace(found, status=Status.INFEASIBLE, multipliers=proof, margin_upper=0.0)
+    status, before, doublings = Status.STOPPED, None, 0
+    with Keyboard() as keyboard:
+        for step in range(0 if early else max_steps + 1):
             upper = hinge.margin_upper
             seconds = time.perf_counter() - began
             history.append(Progress(step, hinge.objective, hinge.lost, seconds, margin_upper=upper))
@@ -121,12 +120,9 @@ def _solve(
             if moved is None:
                 break
             before, hinge = hinge, moved
-    except KeyboardInterrupt:
-        status, interrupted = Status.STOPPED, True
-    found = _solution(hinge, status, history, began)
-    if status is Status.INFEASIBLE:
-        found = replace(found, multipliers=hinge.multipliers())
-    return replace(found, interrupted=interrupted)
+    if keyboard.interrupted:
+        status = Status.STOPPED
+    return _solution(hinge, status, history, began, early or keyboard.interrupted)
 
 
 def _promises(hinge: Hinge, before: Hinge | None) -> bool:
@@ -216,8 +212,13 @@ def _one_pair(pair: tuple[int, int]) -> Multipliers:
     return Multipliers(fact, rival, np.ones(1))
 
 
-def _solution(hinge: Hinge, status: Status, history: list[Progress], began: float) -> Solution:
-    recall = hinge.recall()
+def _solution(
+    hinge: Hinge, status: Status, history: list[Progress], began: float, interrupted: bool
+) -> Solution:
+    infeasible = status is Status.INFEASIBLE
+    (recall, upper, proof), late = completed(
+        lambda: (hinge.recall(), hinge.margin_upper, hinge.multipliers() if infeasible else None)
+    )
     return Solution(
         weights=hinge.weights,
         status=status,
@@ -226,5 +227,7 @@ def _solution(hinge: Hinge, status: Status, history: list[Progress], began: floa
         steps=max(len(history) - 1, 0),
         seconds=time.perf_counter() - began,
         history=tuple(history),
-        margin_upper=hinge.margin_upper,
+        multipliers=proof,
+        margin_upper=upper,
+        interrupted=interrupted or late,
     )

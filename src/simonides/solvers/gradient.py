@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from simonides import arguments
+from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
 from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Progress, Solution, Status
@@ -181,8 +182,7 @@ def _train(
     began: float,
 ) -> Solution:
     history: list[Progress] = []
-    interrupted = False
-    try:
+    with Keyboard() as keyboard:
         for step in range(max_steps + 1):
             loss, recalled = trainer.look()
             lost = problem.facts - recalled
@@ -194,11 +194,11 @@ def _train(
                 break
             if step < max_steps:
                 trainer.move()
-    except KeyboardInterrupt:
-        interrupted = True
-    recall = _recall(problem, trainer)
     layers = trainer.layers()
     weights = np.asarray(_product(layers), dtype=np.float64)
+    (recall, loss), late = completed(
+        lambda: (_recall(problem, trainer), MeanCrossEntropy(problem).at(weights).loss)
+    )
     return Solution(
         weights=weights,
         status=Status.STORED if recall.recalled == problem.facts else Status.STOPPED,
@@ -208,8 +208,8 @@ def _train(
         seconds=time.perf_counter() - began,
         history=tuple(history),
         factors=(layers[0], layers[1]) if len(layers) == 2 else None,
-        loss=MeanCrossEntropy(problem).at(weights).loss,
-        interrupted=interrupted,
+        loss=loss,
+        interrupted=keyboard.interrupted or late,
     )
 
 

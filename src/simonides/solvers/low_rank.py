@@ -14,6 +14,7 @@ import numpy as np
 from scipy import linalg
 
 from simonides import arguments
+from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
 from simonides.solvers.conjugate import conjugate_gradients
 from simonides.solvers.curvature import Curvature
@@ -138,12 +139,11 @@ def _search(
 ) -> Solution:
     began = time.perf_counter()
     history: list[Progress] = []
-    point = _Factors.start(task, rank, start)
-    interrupted = False
+    point, early = completed(lambda: _Factors.start(task, rank, start))
     impossible = task.problem.impossible_pair() is not None
     status, damping, doublings, idle = Status.STOPPED, _FIRST_DAMPING, 0, 0
-    try:
-        for step in range(max_steps + 1):
+    with Keyboard() as keyboard:
+        for step in range(0 if early else max_steps + 1):
             hinge = point.hinge
             seconds = time.perf_counter() - began
             history.append(Progress(step, hinge.objective, hinge.lost, seconds))
@@ -175,9 +175,9 @@ def _search(
             else:
                 idle += 1
                 damping *= 4
-    except KeyboardInterrupt:
-        status, interrupted = Status.STOPPED, True
-    recall = point.hinge.recall()
+    if keyboard.interrupted:
+        status = Status.STOPPED
+    recall, late = completed(point.hinge.recall)
     return Solution(
         weights=point.hinge.weights,
         status=status,
@@ -187,5 +187,5 @@ def _search(
         seconds=time.perf_counter() - began,
         history=tuple(history),
         factors=point.pair,
-        interrupted=interrupted,
+        interrupted=early or keyboard.interrupted or late,
     )

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
+from simonides.interrupts import Keyboard, completed
 from simonides.solvers.feasibility import feasibility, newton_step
 from simonides.solvers.hinge import Hinge, Task
 from simonides.solvers.solution import Progress, Solution, Status
@@ -62,7 +63,7 @@ def maximum_margin(
         threads=threads,
         watch=watch,
     )
-    if found.status is not Status.STORED:
+    if found.status is not Status.STORED or found.interrupted:
         return found
     with crew(threads) as each:
         return _widen(Task(problem, each, exact=True), found, gap, max_steps, watch)
@@ -77,8 +78,8 @@ def _widen(
 ) -> Solution:
     began = time.perf_counter() - found.seconds
     history = list(found.history)
-    best, interrupted = _Bracket(), False
-    try:
+    best = _Bracket()
+    with Keyboard() as keyboard:  # the bracket so far stands
         # From a scale where many pairs are active, with the ridge that holds the weights there.
         hinge = Hinge.at(task, scaled(task, found.weights))
         while not hinge.residuals.any():
@@ -104,11 +105,10 @@ def _widen(
                 ridge *= _FALL
             else:
                 hinge = moved
-    except KeyboardInterrupt:
-        interrupted = True  # the bracket so far stands
     if best.weights is None:
-        return replace(found, interrupted=interrupted)
-    recall = task.problem.recall(task.problem.inputs @ best.weights.T, task.each)
+        return replace(found, interrupted=keyboard.interrupted)
+    images = task.problem.inputs @ best.weights.T
+    recall, late = completed(lambda: task.problem.recall(images, task.each))
     return replace(
         found,
         weights=best.weights,
@@ -120,7 +120,7 @@ def _widen(
         multipliers=best.multipliers,
         margin_lower=best.lower,
         margin_upper=best.upper,
-        interrupted=interrupted,
+        interrupted=keyboard.interrupted or late,
     )
 
 

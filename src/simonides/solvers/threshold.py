@@ -12,6 +12,7 @@ from math import inf
 from typing import TYPE_CHECKING
 
 from simonides import arguments
+from simonides.failures import BadArgumentError
 from simonides.solvers.decide import Verdict, decide
 
 if TYPE_CHECKING:
@@ -65,7 +66,8 @@ def threshold(
     trial, stride = int(min(round(guess), limit)), max(1, round(_FIRST_STRIDE * guess))
     while refused - stored != 1 and stored < limit:
         # Weights that store fewer facts are a good start for more.
-        found = decide(draw(trial), rank, start=None if rank else weights, threads=threads)
+        problem = _drawn(draw, trial, most)
+        found = decide(problem, rank, start=None if rank else weights, threads=threads)
         if found.solution.interrupted:
             raise KeyboardInterrupt
         verdicts.append((trial, found.verdict))
@@ -88,6 +90,21 @@ def threshold(
         len(verdicts),
         time.perf_counter() - began,
     )
+
+
+def _drawn(draw: Callable[[int], Problem], facts: int, most: int | None) -> Problem:
+    try:
+        return draw(facts)
+    except BadArgumentError as refusal:
+        if most is not None:
+            raise
+        # The search asked for it, not the caller.
+        raise arguments.refuse(
+            "most",
+            None,
+            f"given where {facts} facts cannot be drawn ({refusal})",
+            "pass how many facts there are, such as most=problem.facts",
+        ) from refusal
 
 
 _PROVED = (Verdict.STORABLE, Verdict.NOT_STORABLE)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simonides.interrupts import completed
+from simonides.problems.columns import Units
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import Whitening
 from simonides.solvers.feasibility import feasibility
@@ -41,26 +43,33 @@ def whitened_feasibility(
     """
     if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
         return None
-    lengths = np.linalg.norm(problem.outputs, axis=1)
-    if lengths.max() > _WIDEST * lengths[lengths > 0].min():
+    of_outputs = np.linalg.norm(problem.outputs, axis=1)
+    if of_outputs.max() > _WIDEST * of_outputs[of_outputs > 0].min():
         return None
-    of_inputs = np.linalg.norm(problem.inputs, axis=1)
-    targets = None if problem.paired else problem.targets
-    even = OriginalProblem(problem.inputs / of_inputs[:, None], problem.outputs, targets)
     with crew(1):  # so that no digit depends on the number of threads
-        if _is_even(even) and not _is_shifted(even):
+        lengths, even = _lengths(problem), _unit_rows(problem)
+        units = Units.of(even)
+        if units.spread > _UNEVEN:
+            scaled = units.applied(even)
+            # In other units rows have other lengths.
+            lengths, even = lengths * _lengths(scaled), _unit_rows(scaled)
+        elif _is_even(even) and not _is_shifted(even):
             return None
+        else:
+            units = units.left_alone()
         whitening = Whitening.of(even)
-        begin = None if start is None else whitening.weights_forward(start)
+        begin = None
+        if start is not None:
+            begin = whitening.weights_forward(units.weights_forward(start))
         white = whitening.applied(even)
     found = feasibility(white, start=begin, tolerance=_CAUTION * tolerance, **options)
     with crew(options.get("threads")) as each:
-        weights = whitening.weights_back(found.weights)
+        weights = units.weights_back(whitening.weights_back(found.weights))
         weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
-        recall = problem.recall(problem.inputs @ weights.T, each)
+        recall, late = completed(lambda: problem.recall(problem.inputs @ weights.T, each))
     proof, status = found.multipliers, found.status
     if proof is not None:
-        proof = replace(proof, values=proof.values / of_inputs[proof.facts])
+        proof = replace(proof, values=proof.values / lengths[proof.facts])
     if status is Status.STORED and recall.recalled < problem.facts:
         status = Status.STOPPED
     return replace(
@@ -70,7 +79,18 @@ def whitened_feasibility(
         multipliers=proof,
         recalled=recall.recalled,
         smallest_gap=recall.smallest_gap,
+        interrupted=found.interrupted or late,
     )
+
+
+def _unit_rows(problem: OriginalProblem) -> OriginalProblem:
+    """Return the problem with inputs of unit length, which changes no recall."""
+    targets = None if problem.paired else problem.targets
+    return OriginalProblem(problem.inputs / _lengths(problem)[:, None], problem.outputs, targets)
+
+
+def _lengths(problem: OriginalProblem) -> Reals:
+    return np.asarray(np.linalg.norm(problem.inputs, axis=1))
 
 
 def _is_even(problem: OriginalProblem) -> bool:

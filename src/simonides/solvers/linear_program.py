@@ -1,0 +1,163 @@
+r"""Deciding by linear programming: for small problems whose margin is too small for Newton's method.
+
+Where the largest margin is tiny, the weights at which the squared hinge vanishes are far away and its
+valley is flat. A vertex of
+
+.. math:: \max_{t \ge 0, \, |W_{kl}| \le 1} t
+          \quad \text{with} \quad \langle W, A_{ij} \rangle \ge t |A_{ij}|_F
+
+is found exactly, up to the rounding of one linear system: with :math:`t > 0` the weights store the
+facts, at :math:`t = 0` the prices of the constraints are multipliers that prove that none do. Few
+constraints matter, so they are added as they turn out to be broken.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.optimize import linprog
+
+from simonides.solvers.solution import Multipliers, Solution, Status
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+    from simonides.problems.problem import Problem
+
+_MOST_PARAMETERS = 400
+_MOST_PAIRS = 10**6
+"""Beyond these sizes it would take longer than anything that is worth waiting for."""
+
+_FIRST_RIVALS, _MORE_RIVALS = 4, 2
+_MOST_ROUNDS = 40
+_TOLERANCE = 1e-10
+"""The smallest that HiGHS takes."""
+
+
+def linear_program(problem: Problem, start: Reals) -> Solution | None:
+    """Find weights that store all facts, or multipliers; None if the problem is too large.
+
+    ``start`` says which constraints to look at first. Neither outcome is a proof before it is checked.
+    """
+    if start.size > _MOST_PARAMETERS or problem.facts * problem.candidates > _MOST_PAIRS:
+        return None
+    if problem.impossible_pair() is not None:
+        return None
+    began = time.perf_counter()
+    pairs = _Pairs.closest(problem, start, _FIRST_RIVALS)
+    status, weights, prices = Status.STOPPED, start, np.zeros(len(pairs))
+    for _ in range(_MOST_ROUNDS):
+        solved = _vertex(pairs.rows(problem))
+        if solved is None:
+            break
+        vertex, prices = solved
+        if not vertex.any():
+            status = Status.INFEASIBLE
+            break
+        weights = vertex.reshape(start.shape)
+        broken = _Pairs.closest(problem, weights, _MORE_RIVALS, below=0.0)
+        if not len(broken):
+            status = Status.STORED
+            break
+        joined = pairs.joined(broken)
+        if len(joined) == len(pairs):  # broken by rounding alone
+            status = Status.INFEASIBLE
+            break
+        pairs = joined
+    recall = problem.recall(problem.inputs @ weights.T)
+    infeasible = status is Status.INFEASIBLE and prices.any()
+    return Solution(
+        weights=weights,
+        status=status,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
+        steps=0,
+        seconds=time.perf_counter() - began,
+        multipliers=pairs.multipliers(problem, prices) if infeasible else None,
+    )
+
+
+def _vertex(rows: Reals) -> tuple[Reals, Reals] | None:
+    """Return the best weights within the unit cube and the price of each constraint."""
+    constraints, size = rows.shape
+    answer = linprog(
+        np.append(np.zeros(size), -1.0),
+        A_ub=np.hstack([-rows, np.ones((constraints, 1))]),
+        b_ub=np.zeros(constraints),
+        bounds=[(-1.0, 1.0)] * size + [(0.0, 1.0)],
+        method="highs-ds",
+        options={
+            "presolve": False,
+            "primal_feasibility_tolerance": _TOLERANCE,
+            "dual_feasibility_tolerance": _TOLERANCE,
+        },
+    )
+    if not answer.success or answer.x is None:
+        return None
+    vertex = np.asarray(answer.x[:size]) if answer.x[size] > 0 else np.zeros(size)
+    return vertex, np.maximum(-np.asarray(answer.ineqlin.marginals), 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pairs:
+    """Constraints by their facts and rivals."""
+
+    facts: Integers
+    rivals: Integers
+
+    def __len__(self) -> int:
+        return len(self.facts)
+
+    @classmethod
+    def closest(
+        cls, problem: Problem, weights: Reals, most: int, *, below: float = np.inf
+    ) -> _Pairs:
+        """Return the rivals of each fact that its target leads least, and by at most ``below``."""
+        images = problem.inputs @ weights.T
+        facts, rivals = [], []
+        for fact in range(problem.facts):
+            numbers, outputs = problem.competitors(fact)
+            differences = problem.target_outputs[fact] - outputs
+            leads = (differences @ images[fact]) / np.linalg.norm(differences, axis=1)
+            nearest = np.argsort(leads, kind="stable")[:most]
+            kept = numbers[nearest[leads[nearest] <= below]]
+            facts += [fact] * len(kept)
+            rivals += kept.tolist()
+        return cls(np.array(facts, dtype=np.int64), np.array(rivals, dtype=np.int64))
+
+    def joined(self, others: _Pairs) -> _Pairs:
+        both = np.array([[*self.facts, *others.facts], [*self.rivals, *others.rivals]])
+        facts, rivals = np.unique(both, axis=1)
+        return _Pairs(facts, rivals)
+
+    def rows(self, problem: Problem) -> Reals:
+        """Return the constraints, each of unit length."""
+        differences, inputs = self._vectors(problem)
+        products = differences[:, :, None] * inputs[:, None, :]
+        return np.asarray(products.reshape(len(self), -1))
+
+    def multipliers(self, problem: Problem, prices: Reals) -> Multipliers:
+        """Return prices of constraints of unit length as multipliers of those of the problem."""
+        used = prices > 0
+        kept = _Pairs(self.facts[used], self.rivals[used])
+        spans = np.linalg.norm(kept._differences(problem), axis=1)
+        lengths = np.linalg.norm(problem.inputs[kept.facts], axis=1)
+        return Multipliers(kept.facts, kept.rivals, prices[used] / spans / lengths)
+
+    def _vectors(self, problem: Problem) -> tuple[Reals, Reals]:
+        differences, inputs = self._differences(problem), problem.inputs[self.facts]
+        return (
+            differences / np.linalg.norm(differences, axis=1, keepdims=True),
+            inputs / np.linalg.norm(inputs, axis=1, keepdims=True),
+        )
+
+    def _differences(self, problem: Problem) -> Reals:
+        differences = np.empty((len(self), problem.dim_out))
+        for fact in np.unique(self.facts):
+            own = self.facts == fact
+            numbers, outputs = problem.competitors(int(fact))
+            chosen = outputs[np.searchsorted(numbers, self.rivals[own])]
+            differences[own] = problem.target_outputs[fact] - chosen
+        return differences

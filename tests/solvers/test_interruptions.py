@@ -1,0 +1,180 @@
+"""Ctrl-C at any moment of the work: the best so far is returned, and no verdict without its proof."""
+
+from __future__ import annotations
+
+import sys
+from functools import cache, partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+from definition import BOTH, KINDS, leads_of
+
+import simonides
+from simonides.certificate import verify
+from simonides.interrupts import Keyboard, completed, is_interrupt
+from simonides.problems.original import OriginalProblem
+from simonides.solvers.cross_entropy import cross_entropy
+from simonides.solvers.decide import Verdict, decide
+from simonides.solvers.feasibility import feasibility
+from simonides.solvers.gradient import gradient
+from simonides.solvers.low_rank import low_rank
+from simonides.solvers.margin import maximum_margin
+
+HOUSE = Path(simonides.__file__).parent
+WORK = {
+    "certificate.py", "conjugate.py", "decoupled.py", "hinge.py", "original.py", "scan.py", "softmax.py",
+    "start.py", "whitening.py",
+}  # fmt: skip
+MOMENTARY = {"__init__", "facts", "candidates", "dim_in", "dim_out", "paired"}
+SAMPLES = 7
+
+
+@cache
+def takes_time(code):
+    path = Path(code.co_filename)
+    return path.is_relative_to(HOUSE) and path.name in WORK and code.co_name not in MOMENTARY
+
+
+def calls_until(work, number=None):
+    """Do some work, interrupted at a given call of what takes time; return it and the calls made."""
+    made = 0
+
+    def note(frame, event, argument):
+        nonlocal made
+        if event != "call" or not takes_time(frame.f_code):
+            return
+        made += 1
+        if made == number:
+            sys.setprofile(None)
+            raise KeyboardInterrupt
+
+    sys.setprofile(note)
+    try:
+        return work(), made
+    finally:
+        sys.setprofile(None)
+
+
+def interrupted_anywhere(work):
+    """Yield what the work returns for interrupts spread over its calls, those of its end included."""
+    work()  # compiled, and what is cached is cached
+    _, made = calls_until(work)
+    early = range(1, min(SAMPLES, made) + 1)
+    late = range(max(1, made - SAMPLES), made + 1)
+    spread = np.linspace(1, made, SAMPLES).astype(int).tolist()
+    for number in sorted({*early, *late, *spread}):
+        yield number, calls_until(work, number)[0]
+
+
+SOLVERS = {
+    "feasibility": feasibility,
+    "low_rank": partial(low_rank, rank=3, max_steps=8),
+    "margin": partial(maximum_margin, gap=0.5),
+    "cross_entropy": partial(cross_entropy, max_steps=6),
+    "two_layers": partial(cross_entropy, rank=2, max_steps=6),
+    "gradient": partial(gradient, max_steps=6),
+}
+
+
+@BOTH
+@pytest.mark.parametrize("solver", sorted(SOLVERS))
+def test_a_solver_returns_the_best_so_far(kind, solver):
+    problem = KINDS[kind].gaussian(7, 4, seed=0)
+    work = partial(SOLVERS[solver], problem, threads=1)
+    seen = 0
+    for number, solution in interrupted_anywhere(work):
+        assert solution.interrupted, number
+        leads = leads_of(problem, solution.weights)
+        assert solution.recalled == np.count_nonzero(leads.min(axis=1) > 0), number
+        assert solution.smallest_gap == pytest.approx(leads.min()), number
+        seen += 1
+    assert seen > SAMPLES
+
+
+def uneven(facts):
+    problem = OriginalProblem.gaussian(facts, 5, seed=1)
+    return OriginalProblem(problem.inputs * np.logspace(0, 3, 5), problem.outputs)
+
+
+DECISIONS = {
+    "storable": (OriginalProblem.gaussian(10, 5, seed=0), {}),
+    "not-storable": (OriginalProblem.gaussian(20, 5, seed=0), {}),
+    "told by few": (OriginalProblem.gaussian(60, 5, seed=0), {}),
+    "decoupled": (KINDS["decoupled"].gaussian(10, 5, seed=0), {}),
+    "rank": (OriginalProblem.gaussian(14, 5, seed=0), {"rank": 1}),
+    "whitened": (uneven(8), {}),
+    "margin": (uneven(8), {"margin_gap": 0.5}),
+}
+
+
+@pytest.mark.parametrize("name", sorted(DECISIONS))
+def test_a_decision_returns_the_best_so_far_and_what_is_proved(name):
+    problem, options = DECISIONS[name]
+    whole = decide(problem, threads=1, **options)
+    assert not whole.solution.interrupted
+    verdicts = set()
+    for number, found in interrupted_anywhere(partial(decide, problem, threads=1, **options)):
+        assert found.solution.interrupted, number
+        assert np.isfinite(found.solution.weights).all()
+        assert found.verdict in {Verdict.UNDECIDED, whole.verdict}
+        if found.verdict is Verdict.UNDECIDED:
+            assert (found.margin_lower, found.margin_upper) == (-np.inf, np.inf)
+        else:
+            assert verify(found.certificate, problem).valid
+        verdicts.add(found.verdict)
+    assert Verdict.UNDECIDED in verdicts
+
+
+def test_where_nothing_was_done_the_start_is_returned(monkeypatch):
+    problem = OriginalProblem.gaussian(30, 10, seed=0)
+
+    def interrupted(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("simonides.solvers.decide.telling_prefix", interrupted)
+    hebbian = problem.outputs.T @ (
+        problem.inputs / np.linalg.norm(problem.inputs, axis=1, keepdims=True)
+    )
+    found = decide(problem)
+    assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
+    ratios = found.solution.weights / hebbian
+    np.testing.assert_allclose(ratios, ratios[0, 0])
+    assert ratios[0, 0] > 0
+    start = np.eye(10)
+    ratios = decide(problem, start=start).solution.weights[start > 0]
+    np.testing.assert_allclose(ratios, ratios[0])
+    assert np.linalg.matrix_rank(decide(problem, rank=3).solution.weights) == 3
+
+
+@pytest.mark.parametrize("facts", [10, 20])
+def test_interrupting_the_verifier_leaves_it_undecided(facts, monkeypatch):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    problem = OriginalProblem.gaussian(facts, 5, seed=0)
+    whole = decide(problem)
+    monkeypatch.setattr("simonides.solvers.decide.verify", interrupted)
+    found = decide(problem)
+    assert found.verdict is Verdict.UNDECIDED
+    assert (found.certificate, found.solution.interrupted) == (None, True)
+    np.testing.assert_array_equal(found.solution.weights, whole.solution.weights)
+    assert found.solution.recalled == whole.solution.recalled
+
+
+def test_a_second_interrupt_ends_everything():
+    def interrupted():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        completed(interrupted)
+
+
+def test_an_interrupt_that_meets_a_kernel_being_loaded_is_one():
+    with Keyboard() as keyboard:
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+    assert keyboard.interrupted
+    assert not is_interrupt(SystemError("of another kind"))
+    assert not is_interrupt(None)
+    with pytest.raises(ValueError, match="other"), Keyboard():
+        raise ValueError("other errors pass")
