@@ -20,6 +20,9 @@ _jit = numba.njit(cache=True, nogil=True)
 _PATIENCE = 2000
 """Looks at a bell before the processor is offered to others at every look."""
 
+OVER = 2**62
+"""Set to this, a bell says that it will not be rung again."""
+
 _ORDER = "seq_cst"
 _ALIGNMENT = 8
 
@@ -57,9 +60,12 @@ def ring(bell):  # type: ignore[no-untyped-def]
 
 @_jit
 def hear(bell, times):  # type: ignore[no-untyped-def]
-    """Wait until a bell has been rung so many times in all."""
+    """Wait until a bell has been rung so many times in all; return how often it was."""
     looks = 0
-    while _load(bell.ctypes.data) < times:
+    while True:
+        rung = _load(bell.ctypes.data)
+        if rung >= times:
+            return rung
         looks += 1
         if looks > _PATIENCE:
             _give_way()

@@ -9,7 +9,7 @@ import numpy as np
 
 from simonides import threads
 from simonides.solvers import kernels
-from simonides.solvers.bells import ring
+from simonides.solvers.bells import OVER
 from simonides.solvers.hinge import SLACK_PRICE
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Curvature:
         )
         self._search = np.empty(shape, precision)
         self._bent = np.empty((len(blocks), *shape), precision)
-        self._asked, self._done, self._over = np.zeros((3, 1), np.int64)
+        self._asked, self._done = np.zeros((2, 1), np.int64)
         self._own, self._others = self._work(slice(0, len(blocks))), 0
         self._each = task.each
         self.precision = precision
@@ -76,18 +76,17 @@ class Curvature:
             yield
             return
         own, *rest = threads.shares(len(self._bent), crew.size)
-        self._asked[:], self._over[:] = 0, 0
+        self._asked[0] = 0
         serving = []
         try:
             for part in rest:
-                bells = self._asked, self._done, self._over
-                serving.append(crew.start(kernels.serve, *bells, self._work(part)))
+                work = self._work(part)
+                serving.append(crew.start(kernels.serve, self._asked, self._done, work))
             self._own, self._others = self._work(own), len(rest)
             yield
         finally:
+            self._asked[0] = OVER  # before anything else: who is not told would wait forever
             self._own, self._others = whole, 0
-            self._over[:] = 1
-            ring(self._asked)
             for one in serving:
                 one.result()
 

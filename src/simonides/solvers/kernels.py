@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from simonides.solvers.bells import hear, ring
+from simonides.solvers.bells import OVER, hear, ring
 
 _jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 
@@ -134,15 +134,13 @@ def bend(blocks, edges, inputs, pairs, scales, price, leads, scratch, search, be
 
 
 @_jit
-def serve(asked, done, over, work):  # type: ignore[no-untyped-def]
+def serve(asked, done, work):  # type: ignore[no-untyped-def]
     """Bend blocks every time that is asked for, until it is over."""
     turn = 1
-    hear(asked, turn)
-    while not over[0]:
+    while hear(asked, turn) < OVER:
         bend(*work)
         ring(done)
         turn += 1
-        hear(asked, turn)
 
 
 @_jit
