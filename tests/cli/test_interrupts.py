@@ -30,6 +30,20 @@ def test_decide_prints_the_best_so_far():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "problem", [LONG, ["--dim", "150", "--facts", "2000"]], ids=["rank", "full"]
+)
+def test_before_its_first_step_decide_has_the_weights_it_starts_from(problem):
+    # That is while kernels are being loaded, or in the first pass.
+    code, printed, shown = watched("decide", *problem, until="starting")
+    assert code == 130
+    assert "undecided" in printed
+    assert "Interrupted" in printed
+    assert "of 2,000" in printed
+    assert shown.rstrip().endswith("simonides: interrupted")
+
+
+@pytest.mark.slow
 def test_the_record_of_a_decision_says_that_it_was_interrupted():
     record = interrupted_record("decide", *LONG)
     assert record["interrupted"] is True

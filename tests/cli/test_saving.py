@@ -11,10 +11,23 @@ from running import answer, refused, run
 
 import simonides
 from simonides.certificate import Certificate
+from simonides.cli.decide import decide
+from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide
+from simonides.solvers.decide import decide as prove
 
 DRAWN = ["--dim", "30", "--facts", "60"]
+
+
+@pytest.fixture
+def printed(capsys):
+    """Decide here, since starting the program takes longer; return what it prints."""
+
+    def call(**options):
+        decide(**options)
+        return " ".join(capsys.readouterr().out.split())
+
+    return call
 
 
 def full_after(size: int) -> dict:
@@ -24,10 +37,11 @@ def full_after(size: int) -> dict:
     return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
 
 
-@pytest.mark.parametrize("older", [None, b"an older proof"], ids=["new", "older"])
-@pytest.mark.parametrize("shown", [[], ["--json"]], ids=["table", "json"])
+@pytest.mark.parametrize(
+    ("older", "shown"), [(None, ["--json"]), (b"an older proof", [])], ids=["new", "older"]
+)
 def test_a_disk_that_fills_up_does_not_take_the_verdict_along(tmp_path, older, shown):
-    answer("decide", *DRAWN)  # kernels are compiled, and kept where files may be large
+    prove(OriginalProblem.gaussian(60, 30, seed=0))  # compiles, and keeps kernels in larger files
     proof = tmp_path / "proof.npz"
     if older:
         proof.write_bytes(older)
@@ -46,18 +60,15 @@ def test_a_disk_that_fills_up_does_not_take_the_verdict_along(tmp_path, older, s
     assert [path.read_bytes() for path in tmp_path.iterdir()] == ([older] if older else [])
 
 
-def test_without_a_proof_an_older_file_stays_and_the_answer_says_so(tmp_path):
-    proof = tmp_path / "proof.npz"
-    asked = ["decide", "--dim", "20", "--facts", "50", "--seed", "1", "--rank", "1"]
-    done = run(*asked, "--save", str(proof))
-    assert "There is no proof to save." in done.stdout
-    assert "left as it was" not in done.stdout
+def test_without_a_proof_an_older_file_stays_and_the_answer_says_so(printed, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    proof = Path("proof.npz")
+    asked = {"dim": 20, "facts": 50, "seed": 1, "rank": 1, "save": str(proof)}
+    assert printed(**asked).endswith("There is no proof to save.")
     proof.write_bytes(b"an older proof")
-    done = run(*asked, "--save", str(proof))
-    assert done.returncode == 0
-    assert f"There is no proof to save. {proof} is left as it was." in " ".join(done.stdout.split())
+    assert printed(**asked).endswith("There is no proof to save. proof.npz is left as it was.")
     assert proof.read_bytes() == b"an older proof"
-    assert answer(*asked, "--save", str(proof))["certificate"] is None
+    assert json.loads(printed(**asked, as_json=True))["certificate"] is None
 
 
 def test_a_proof_replaces_what_its_link_points_to(tmp_path):
@@ -65,7 +76,7 @@ def test_a_proof_replaces_what_its_link_points_to(tmp_path):
     (tmp_path / "there").mkdir()
     link = tmp_path / "link.npz"
     link.symlink_to(tmp_path / "there" / "proof.npz")
-    decide(problem).certificate.save(link)
+    prove(problem).certificate.save(link)
     assert link.is_symlink()
     assert simonides.verify(Certificate.load(tmp_path / "there" / "proof.npz"), problem).valid
     assert sorted(path.name for path in tmp_path.rglob("*")) == ["link.npz", "proof.npz", "there"]
@@ -77,8 +88,7 @@ def test_a_proof_replaces_what_its_link_points_to(tmp_path):
 @pytest.fixture
 def proof(tmp_path):
     path = tmp_path / "proof.npz"
-    answer("decide", *DRAWN, "--save", str(path))
-    return str(path)
+    return str(prove(OriginalProblem.gaussian(60, 30, seed=0)).certificate.save(path))
 
 
 def test_a_proof_that_proves_nothing_is_an_answer_with_no_bound(proof):
@@ -104,53 +114,47 @@ def test_a_script_can_tell_by_the_exit_code(proof):
     assert "damaged.npz" in refused("verify", str(damaged), *DRAWN, "--strict")
 
 
-def test_bounds_that_are_not_known_are_not_printed_as_numbers():
-    storable = run("decide", "--dim", "10", "--facts", "10").stdout
+# What the table says.
+
+
+def test_bounds_that_are_not_known_are_not_printed_as_numbers(printed):
+    storable, beyond = printed(dim=10, facts=10), printed(dim=10, facts=60)
+    lost = printed(dim=20, facts=50, seed=1, rank=1)
     assert "at least 0." in storable
-    beyond = run("decide", "--dim", "10", "--facts", "60").stdout
     assert "at most " in beyond
-    lost = run("decide", "--dim", "20", "--facts", "50", "--seed", "1", "--rank", "1").stdout
-    assert "margin at this rank" in lost
     assert "not known" in lost
-    for printed in (storable, beyond, lost):
-        assert "inf" not in printed
-        assert "nan" not in printed
+    for text in (storable, beyond, lost):
+        assert "inf" not in text
+        assert "nan" not in text
 
 
-def test_facts_that_no_weights_could_store_are_named(tmp_path):
-    rng = np.random.default_rng(0)
-    inputs, outputs = rng.standard_normal((6, 9)), rng.standard_normal((6, 9))
-    outputs[4] = outputs[1]
-    np.save(tmp_path / "x.npy", inputs)
-    np.save(tmp_path / "y.npy", outputs)
-    asked = ["decide", "--inputs", str(tmp_path / "x.npy"), "--outputs", str(tmp_path / "y.npy")]
-    printed = " ".join(run(*asked).stdout.split())
-    assert "not-storable" in printed
-    assert (
-        "No weights let fact 1 beat output 4: the fact has a right output equal to it." in printed
-    )
-    inputs[2] = 0
-    np.save(tmp_path / "x.npy", inputs)
-    assert "fact 2 beat output 0: the fact has an input of zeros" in " ".join(
-        run(*asked).stdout.split()
-    )
+def test_the_margin_of_a_bounded_rank_is_called_so(printed):
+    found = printed(dim=20, facts=30, rank=10)
+    assert "largest normalised margin at this rank at least " in found
+    with pytest.raises(BadArgumentError, match="--margin"):
+        printed(dim=20, facts=30, rank=10, margin=True)
 
 
-def test_the_margin_of_a_bounded_rank_is_called_so():
-    found = run("decide", "--dim", "20", "--facts", "30", "--rank", "10").stdout
-    assert "largest normalised margin at this rank" in found
-    assert "at least " in found
-    line = refused("decide", "--dim", "20", "--facts", "30", "--rank", "10", "--margin")
-    assert "--margin" in line
-
-
-def test_far_beyond_capacity_the_first_facts_tell():
-    asked = ["decide", "--dim", "5", "--facts", "300"]
-    record = answer(*asked)
+def test_far_beyond_capacity_the_first_facts_tell(printed):
+    record = json.loads(printed(dim=5, facts=300, as_json=True))
     assert record["verdict"] == "not-storable"
     assert 5 < record["told_by"] < 200
     assert record["recalled"] is None  # of all facts: nobody counted
-    printed = " ".join(run(*asked).stdout.split())
-    assert f"of the first {record['told_by']}" in printed
-    assert f"The first {record['told_by']} facts alone do not fit" in printed
-    assert answer("decide", "--dim", "5", "--facts", "12")["told_by"] is None
+    table = printed(dim=5, facts=300)
+    assert f"of the first {record['told_by']}" in table
+    assert f"The first {record['told_by']} facts alone do not fit" in table
+    assert json.loads(printed(dim=5, facts=12, as_json=True))["told_by"] is None
+
+
+def test_facts_that_no_weights_could_store_are_named(printed, tmp_path):
+    inputs, outputs = np.random.default_rng(0).standard_normal((2, 6, 9))
+    outputs[4] = outputs[1]
+    files = {"inputs": str(tmp_path / "x.npy"), "outputs": str(tmp_path / "y.npy")}
+    np.save(files["inputs"], inputs)
+    np.save(files["outputs"], outputs)
+    table = printed(**files)
+    assert "not-storable" in table
+    assert "No weights let fact 1 beat output 4: the fact has a right output equal to it." in table
+    inputs[2] = 0
+    np.save(files["inputs"], inputs)
+    assert "fact 2 beat output 0: the fact has an input of zeros" in printed(**files)
