@@ -104,6 +104,27 @@ def test_the_page_shows_every_figure_claim_and_setting(written):
     assert "NumPy" in text
 
 
+def test_signals_have_a_part_of_their_own(tmp_path):
+    skips = {"skip": np.array([1.0, 2.0]), "cosine": np.array([0.9, 0.4])}
+    settings = {"critical": 1.1, "target": 0.9}
+    tables = {
+        "measured": Table("skip", "", skips | {"cosine_stderr": np.full(2, 0.01)}, settings),
+        "theory": Table("skip", "", skips | {"cosine_limit": np.array([0.9, 0.4])}, settings),
+    }
+    claim = Claim("skip", "It stays apart", "0.9", "0.91", Verdict.AGREES, "signal", topic="signal")
+    found = Reproduction(
+        PLANS["quick"], [FIGURES["signal-skip"]], {"signal-skip": tables}, [*CLAIMS, claim]
+    )
+    text = write_report(tmp_path, found).read_text()
+    storage, signals = text.split('<h2 id="signals">')
+    assert "It is equal" in storage
+    assert "It is equal" not in signals
+    assert "It stays apart" in signals
+    assert "It stays apart" not in storage
+    assert 'id="signal-skip"' in signals
+    assert "Of 3 claims checked by this run: 2 agrees, 1 disagrees" in text
+
+
 def test_links_lead_somewhere(written):
     text = written[0].read_text()
     assert {*re.findall(r'href="#([^"]+)"', text)} <= {*re.findall(r'id="([^"]+)"', text)}

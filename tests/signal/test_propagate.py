@@ -61,6 +61,15 @@ def test_one_post_norm_attention_layer_by_hand():
     assert found.participation[0] == pytest.approx(1 / 64)
 
 
+def test_a_bias_of_the_values_passes_the_output_projection():
+    asked = replace(
+        SMALL, layers=1, activation=None, norm="pre", attention_skip=0.0, beta=0.0,
+        value_bias_variance=0.6, output_variance=0.5,
+    )  # fmt: skip
+    # Even attention: the mean of all tokens, and the bias, both projected.
+    assert propagate(asked).norm[1] == pytest.approx(0.5 * (0.2 + 0.8 / 64 + 0.6), rel=1e-9)
+
+
 def test_pre_norm_attention_conserves_the_gap_up_to_participation():
     asked = replace(SMALL, tokens=10**8, dim=10**8, activation=None, norm="pre", beta=0.1, layers=8)
     found = propagate(asked)

@@ -95,8 +95,7 @@ def gradients(table: Table) -> Figure:
     sizes = dict.fromkeys(zip(table["dim"].tolist(), table["tokens"].tolist(), strict=True))
     for style, marker, (dim, tokens) in zip(SERIES, "os^D", sizes, strict=False):
         part = table.where("dim", dim).where("tokens", tokens)
-        label = f"d = {dim:g}, T = {tokens:g}"
-        axes.plot(part["beta"], part["query"], label=f"{label}, theory", **style)
+        axes.plot(part["beta"], part["query"], **style)
         axes.errorbar(
             part["beta"],
             part["query_simulated"],
@@ -104,8 +103,13 @@ def gradients(table: Table) -> Figure:
             fmt=marker,
             markersize=4,
             color=style["color"],
-            label=f"{label}, networks (±2 s.e.)",
         )
+        label = f"d = {dim:g}, T = {tokens:g}"
+        axes.plot([], [], marker=marker, markersize=4, label=label, **style)
+    axes.plot([], [], color=GREY, label="lines: theory")
+    axes.errorbar(
+        [], [], yerr=[], fmt="o", markersize=4, color=GREY, label="marks: networks (±2 s.e.)"
+    )
     axes.plot(part["beta"], part["query_limit"], label="many tokens and dimensions", **_LIMIT)
     reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
     axes.set(

@@ -143,12 +143,8 @@ class Before:
         rows, gap = self._rows(layer), layer.at_attention.relative
         tokens = self.architecture.tokens
         through_scores = layer.beta**2 * np.log(tokens) * gains.attention_variance
-        own_share, pair_share, rest = rows.participation, rows.overlap, 1.0
-        if self.architecture.centred:
-            shape = (1,) * gap.ndim
-            own_share = own_share - (1 / self.counts).reshape(-1, *shape)
-            most = np.maximum(self.counts[:, None], self.counts)
-            pair_share, rest = pair_share - (1 / most).reshape(*most.shape, *shape), 0.0
+        own_share, pair_share = self._mixing(rows)
+        rest = 0.0 if self.architecture.centred else 1.0
         value = self._to_keys(
             back, own_share, pair_share, rest - own_share, rest - pair_share
         ).scaled(gains.attention_variance)
@@ -172,11 +168,20 @@ class Before:
             (1 - gap) * (rows.gradient_overlap + rows.towards) * back.shared,
         )
         common = 0.0 if asked.centred else 1 - gap
+        own_share, pair_share = self._mixing(rows)
         value = value_scale(asked) * self._sums(
-            (common + gap * rows.participation) * back.own,
-            (common + gap * rows.overlap) * back.shared,
+            (common + gap * own_share) * back.own, (common + gap * pair_share) * back.shared
         )
         return query, value
+
+    def _mixing(self, rows: Rows) -> tuple[Reals, Reals]:
+        """Return Y and O of what values are mixed with: weights, less their mean where centred."""
+        if not self.architecture.centred:
+            return rows.participation, rows.overlap
+        points = (1,) * (rows.participation.ndim - 1)
+        most = np.maximum(self.counts[:, None], self.counts)
+        own = rows.participation - (1 / self.counts).reshape(-1, *points)
+        return own, rows.overlap - (1 / most).reshape(*most.shape, *points)
 
     def _sums(self, own: Reals, shared: Reals) -> Reals:
         """Return a sum over positions plus one over pairs of them."""
