@@ -1,0 +1,108 @@
+"""Token to token: do the vectors of a real encoder store like random ones?"""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from examples.encoder import token_vectors
+from examples.lengths import facts_that_fit
+from simonides import OriginalProblem, capacity
+from simonides.arrays import Reals, Truths
+from simonides.solvers.threshold import threshold
+
+SIZES = {20: 12, 40: 12, 100: 4}
+"""Dimensions, and how many instances of each."""
+
+_BEGIN_BELOW = 0.92
+"""Where outputs differ in length fewer facts fit, so the search begins lower."""
+
+
+def leading_directions(vectors: Reals, dim: int) -> Reals:
+    """Return the vectors in their ``dim`` largest directions, centred, each direction of unit size."""
+    left, _, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
+    return np.asarray(left[:, :dim] * math.sqrt(len(vectors)))
+
+
+def lengths(rows: Reals) -> Reals:
+    """Return the length of each row, as a column."""
+    return np.asarray(np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def unit(rows: Reals) -> Reals:
+    """Return the rows at unit length."""
+    return np.asarray(rows / lengths(rows))
+
+
+def is_short(rows: Reals) -> Truths:
+    """Return which rows are shorter than half the median."""
+    sizes = lengths(rows)[:, 0]
+    return np.asarray(sizes < np.median(sizes) / 2)
+
+
+def _in_crowds(tokens: Reals, rng: np.random.Generator) -> Reals:
+    """Return random directions from the centre of each token's crowd, the short or the long ones."""
+    drawn = np.empty_like(tokens)
+    short = is_short(tokens)
+    for crowd in (short, ~short):
+        centre = tokens[crowd].mean(axis=0)
+        directions = unit(rng.standard_normal(tokens[crowd].shape))
+        drawn[crowd] = centre + directions * lengths(tokens[crowd] - centre)
+    return drawn
+
+
+OUTPUTS: dict[str, Callable[[Reals, np.random.Generator], Reals]] = {
+    "Gaussian": lambda tokens, rng: rng.standard_normal(tokens.shape),
+    "tokens": lambda tokens, _: tokens,
+    "tokens at unit length": lambda tokens, _: unit(tokens),
+    "random directions, tokens' lengths": lambda tokens, rng: (
+        unit(rng.standard_normal(tokens.shape)) * lengths(tokens)
+    ),
+    "the same from two centres": _in_crowds,
+}
+"""What facts point at; the last two tell whether lengths explain what tokens do."""
+
+_UNEVEN = ("tokens", "random directions, tokens' lengths")
+"""For these, theory can be asked with the tokens' lengths."""
+
+
+def instance(tokens: Reals, outputs: str, seed: int, most: int) -> OriginalProblem:
+    """Return facts from random tokens to other random tokens, or what replaces these."""
+    of_inputs, of_outputs, of_controls = np.random.default_rng(seed).spawn(3)
+    keys, values = (rng.permutation(len(tokens))[:most] for rng in (of_inputs, of_outputs))
+    return OriginalProblem(tokens[keys], OUTPUTS[outputs](tokens, of_controls)[values])
+
+
+def measured(tokens: Reals, outputs: str, seed: int) -> int:
+    """Return how many facts of one instance can be stored."""
+    theory = capacity(tokens.shape[1]).facts
+    problem = instance(tokens, outputs, seed, most=round(2 * theory))
+    guess = theory * (_BEGIN_BELOW if outputs in _UNEVEN else 1.0)
+    return threshold(problem.prefix, guess, most=problem.facts, threads=1).facts
+
+
+def run(jobs: int) -> Iterator[list[dict[str, Any]]]:
+    """Measure thresholds at several dimensions; yield all rows so far."""
+    vectors = token_vectors()
+    rows: list[dict[str, Any]] = []
+    for dim, instances in SIZES.items():
+        tokens = leading_directions(vectors, dim)
+        by_lengths = facts_that_fit(lengths(tokens)[:, 0], dim)
+        for outputs in OUTPUTS:
+            tasks = (delayed(measured)(tokens, outputs, seed) for seed in range(instances))
+            found = np.array(Parallel(n_jobs=jobs)(tasks))
+            rows.append(
+                {
+                    "dim": dim,
+                    "outputs": outputs,
+                    "instances": instances,
+                    "mean": float(found.mean()),
+                    "stderr": float(found.std(ddof=1) / math.sqrt(instances)),
+                    "theory": capacity(dim).facts,
+                    "theory_lengths": by_lengths.value if outputs in _UNEVEN else None,
+                    "theory_lengths_stderr": by_lengths.stderr if outputs in _UNEVEN else None,
+                }
+            )
+            yield rows
