@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy import special
 
+from examples.coordinates import own_directions
 from examples.encoder import token_vectors
 from examples.lengths import facts_that_fit
 from simonides import OriginalProblem, capacity
-from simonides.arrays import Reals, Truths
+from simonides.arrays import Integers, Reals, Truths
 from simonides.solvers.threshold import threshold
 
 SIZES = {20: 12, 40: 12, 100: 4}
@@ -22,8 +24,7 @@ _BEGIN_BELOW = 0.92
 
 def leading_directions(vectors: Reals, dim: int) -> Reals:
     """Return the vectors in their ``dim`` largest directions, centred, each direction of unit size."""
-    left, _, _ = np.linalg.svd(vectors - vectors.mean(axis=0), full_matrices=False)
-    return np.asarray(left[:, :dim] * math.sqrt(len(vectors)))
+    return own_directions(vectors, centred=True, dim=dim)
 
 
 def lengths(rows: Reals) -> Reals:
@@ -53,14 +54,16 @@ def _in_crowds(tokens: Reals, rng: np.random.Generator) -> Reals:
     return drawn
 
 
-OUTPUTS: dict[str, Callable[[Reals, np.random.Generator], Reals]] = {
-    "Gaussian": lambda tokens, rng: rng.standard_normal(tokens.shape),
-    "tokens": lambda tokens, _: tokens,
-    "tokens at unit length": lambda tokens, _: unit(tokens),
-    "random directions, tokens' lengths": lambda tokens, rng: (
-        unit(rng.standard_normal(tokens.shape)) * lengths(tokens)
+Draw = Callable[[Reals, Integers, np.random.Generator], Reals]
+
+OUTPUTS: dict[str, Draw] = {
+    "Gaussian": lambda tokens, some, rng: rng.standard_normal((len(some), tokens.shape[1])),
+    "tokens": lambda tokens, some, _: tokens[some],
+    "tokens at unit length": lambda tokens, some, _: unit(tokens[some]),
+    "random directions, tokens' lengths": lambda tokens, some, rng: (
+        unit(rng.standard_normal((len(some), tokens.shape[1]))) * lengths(tokens[some])
     ),
-    "the same from two centres": _in_crowds,
+    "the same from two centres": lambda tokens, some, rng: _in_crowds(tokens, rng)[some],
 }
 """What facts point at; the last two tell whether lengths explain what tokens do."""
 
@@ -72,7 +75,7 @@ def instance(tokens: Reals, outputs: str, seed: int, most: int) -> OriginalProbl
     """Return facts from random tokens to other random tokens, or what replaces these."""
     of_inputs, of_outputs, of_controls = np.random.default_rng(seed).spawn(3)
     keys, values = (rng.permutation(len(tokens))[:most] for rng in (of_inputs, of_outputs))
-    return OriginalProblem(tokens[keys], OUTPUTS[outputs](tokens, of_controls)[values])
+    return OriginalProblem(tokens[keys], OUTPUTS[outputs](tokens, values, of_controls))
 
 
 def measured(tokens: Reals, outputs: str, seed: int) -> int:
@@ -106,3 +109,39 @@ def run(jobs: int) -> Iterator[list[dict[str, Any]]]:
                 }
             )
             yield rows
+
+
+def length_histogram(vectors: Reals, dim: int = max(SIZES)) -> dict[str, Any]:
+    """Return how long tokens are in their largest directions, and how long Gaussian vectors are."""
+    sizes = lengths(leading_directions(vectors, dim))[:, 0]
+    edges = np.linspace(0, 1.05 * sizes.max(), 61)
+    gaussian = np.diff(special.gammainc(dim / 2, edges**2 / 2)) / np.diff(edges)
+    return {
+        "dim": dim,
+        "edges": edges.tolist(),
+        "tokens": np.histogram(sizes, edges, density=True)[0].tolist(),
+        "gaussian": gaussian.tolist(),
+    }
+
+
+def crowd(vectors: Reals) -> list[dict[str, Any]]:
+    """Return how many tokens are short, and how alike the directions of the short and the long are."""
+    rows = []
+    for dim in SIZES:
+        tokens = leading_directions(vectors, dim)
+        short, directions = is_short(tokens), unit(tokens)
+        rows.append(
+            {
+                "dim": dim,
+                "short": float(short.mean()),
+                "cosine_short": _mean_cosine(directions[short]),
+                "cosine_long": _mean_cosine(directions[~short]),
+            }
+        )
+    return rows
+
+
+def _mean_cosine(directions: Reals) -> float:
+    """Return the mean product of two different directions."""
+    number, total = len(directions), directions.sum(axis=0)
+    return float((total @ total - number) / (number * (number - 1)))
