@@ -25,7 +25,15 @@ def _tokens(jobs: int) -> dict[str, Any]:
 def _cities(_jobs: int) -> dict[str, Any]:
     """Store cities and their countries (half an hour, and some minutes to encode the names once)."""
     atlas = cities.Atlas(world())
-    found: dict[str, Any] = {"expected": cities.expected(atlas), "decisions": [], "rules": []}
+    found: dict[str, Any] = {
+        "cities": len(atlas.world.cities),
+        "countries": len(atlas.world.countries),
+        "largest": atlas.world.largest(4),
+        "directions": [part.shape[1] for part in atlas.whitened],
+        "expected": cities.expected(atlas),
+        "decisions": [],
+        "rules": [],
+    }
     for kind, rows in (("rules", cities.by_rule(atlas)), ("decisions", cities.decisions(atlas))):
         for row in rows:
             found[kind].append(row)

@@ -107,7 +107,7 @@ def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
     with house_style():
         figure, (axes,) = canvas(width=5.6, height=3.5)
         ranks = np.array([row["rank"] for row in rows])
-        axes.plot(ranks, [row["all"] for row in rows], label="all 37 matrices", **SERIES[0])
+        axes.plot(ranks, [row["all"] for row in rows], label="all matrices", **SERIES[0])
         for style, shape in zip(SERIES[1:], _shapes(rows), strict=False):
             axes.plot(ranks, [row[shape] for row in rows], label=f"one of {shape}", **style)
         reference_line(axes, facts, f"{facts:,} facts", at_left=True)

@@ -17,6 +17,12 @@ class World:
     countries: tuple[str, ...]
     home: Integers
 
+    def largest(self, number: int) -> list[tuple[str, int]]:
+        """Return the countries with most cities, and how many these are."""
+        counts = np.bincount(self.home)
+        order = np.argsort(-counts, kind="stable")[:number]
+        return [(self.countries[place], int(counts[place])) for place in order]
+
     def city_vectors(self) -> Reals:
         """Return the encoder's vector of every city's name."""
         return text_vectors(self.cities)
