@@ -8,7 +8,7 @@ JOBS   ?= 2
 # Several processes share the cores, so each keeps to one numerical thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast bench docs lint format clean
+.PHONY: demo test test-fast bench examples docs lint format clean
 
 demo: $(VENV)/.core
 	@$(BIN)/simonides reproduce --quick --out $(OUT)
@@ -30,6 +30,9 @@ format: $(VENV)/.test
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks $(BENCHMARKS)
+
+examples: $(VENV)/.examples
+	$(ONE_THREAD) $(BIN)/python -m examples $(EXAMPLES)
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -W --keep-going -b html docs build/docs
@@ -54,6 +57,10 @@ $(VENV)/.test: $(BIN)/python pyproject.toml
 
 $(VENV)/.bench: $(BIN)/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[bench]'
+	@touch $@ $(VENV)/.core
+
+$(VENV)/.examples: $(BIN)/python pyproject.toml
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[examples]'
 	@touch $@ $(VENV)/.core
 
 $(VENV)/.docs: $(BIN)/python pyproject.toml

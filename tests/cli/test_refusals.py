@@ -96,6 +96,8 @@ def files(tmp_path_factory):
     inputs = rng.standard_normal((12, 5))
     holed = inputs.copy()
     holed[3, 2] = np.nan
+    endless = inputs.copy()
+    endless[3, 2] = -np.inf
     header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1000000000000, 5), }"
     arrays = {
         "x": inputs,
@@ -103,6 +105,7 @@ def files(tmp_path_factory):
         "t": rng.integers(12, size=12),
         "few": rng.standard_normal((4, 6)),
         "holed": holed,
+        "endless": endless,
         "complex": inputs + 1j,
         "flat": inputs[:, 0],
         "words": np.array([["a", "b"]]),
@@ -110,6 +113,7 @@ def files(tmp_path_factory):
         "objects": np.array([{}], dtype=object),
         "fractions": np.zeros(12),
         "beyond": np.full(12, 12),
+        "overflowing": np.full(12, 2**64 - 1, dtype=np.uint64),
     }
     for name, array in arrays.items():
         np.save(folder / f"{name}.npy", array, allow_pickle=name == "objects")
@@ -129,13 +133,15 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize(
     "name",
     [
-        "holed", "complex", "flat", "words", "rowless", "objects", "empty", "text", "zip", "torn",
+        "holed", "endless", "complex", "flat", "words", "rowless", "objects", "empty", "text", "zip", "torn",
         "nested", "vast", "folder", "missing",
     ],
 )  # fmt: skip
 def test_inputs_that_are_no_matrix_of_numbers(files, name):
     path = f"{name}.npy"
-    assert "inputs" in refused("decide", "--inputs", path, "--outputs", "y.npy", cwd=files)
+    asked = ["decide", "--inputs", path, "--outputs", "y.npy", "--save", f"{name}.npz"]
+    assert "inputs" in refused(*asked, cwd=files)
+    assert not (files / f"{name}.npz").exists()
 
 
 OWN = ["--inputs", "x.npy", "--outputs", "y.npy"]
@@ -153,6 +159,7 @@ IGNORED = [
     ([*OWN, "--problem", "decoupled"], "--problem"),
     ([*OWN, "--targets", "fractions.npy"], "targets"),
     ([*OWN, "--targets", "beyond.npy"], "targets[0] = 12"),
+    ([*OWN, "--targets", "overflowing.npy"], "targets[0] = 18446744073709551615"),
     ([*OWN, "--inputs", "archive.npy.npz"], "archive.npy.npz"),
     (FEW, "targets"),
 ]

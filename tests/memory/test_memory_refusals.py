@@ -102,7 +102,7 @@ def test_more_than_there_is():
 
 
 def test_memory_is_refused_before_it_is_taken():
-    with pytest.raises(ValueError, match=r"max_memory = 1000 must be at least .* stream"):
+    with pytest.raises(ValueError, match=r"max_memory = 1000 must be at least .* block by block"):
         AssociativeMemory(max_memory=1000).fit(X, Y)
     memory = AssociativeMemory().fit(X, Y).set_params(max_memory=100)
     with pytest.raises(ValueError, match="800 bytes for all scores"):

@@ -7,7 +7,9 @@ import pytest
 from drawn import gaussian, shared
 from numpy.lib.format import open_memmap
 
-from simonides import AssociativeMemory
+from simonides import AssociativeMemory, verify
+from simonides.certificate import Claim
+from simonides.memory.mapped import MappedProblem
 
 
 def mapped(path, array):
@@ -52,6 +54,58 @@ def test_a_file_is_never_in_memory_at_once(tmp_path, method):
     assert inputs.nbytes == 80_000_000
     # Blocks of 16 MiB, a few at a time; the file in double precision would be 160 MB.
     assert peak < 100_000_000, peak
+
+
+@pytest.mark.parametrize("method", ["hebbian", "pseudo_inverse"])
+@pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")
+def test_a_margin_counts_from_a_file_too(tmp_path, method):
+    X, Y = gaussian(30, 40)
+    inputs = mapped(tmp_path / "x.npy", X)
+    plain = AssociativeMemory(method).fit(inputs, Y)
+    whole = AssociativeMemory(method, margin=3.0).fit(X, Y)
+    streamed = AssociativeMemory(method, margin=3.0).fit(inputs, Y)
+    np.testing.assert_array_equal(streamed.failed_, whole.failed_)
+    assert streamed.n_stored_ < plain.n_stored_
+
+
+@pytest.mark.parametrize("normalize", [False, True])
+@pytest.mark.parametrize("rank", [None, 35])
+def test_a_streamed_memory_carries_its_proof(tmp_path, normalize, rank):
+    X, Y = gaussian(20, 40)
+    inputs = mapped(tmp_path / "x.npy", X.astype(np.float32))
+    options = {"rank": rank, "normalize_outputs": normalize}
+    memory = AssociativeMemory("pseudo_inverse", **options).fit(inputs, Y)
+    assert memory.certificate_.claim is Claim.STORABLE
+    mapping = MappedProblem.of(memory.facts_, normalize=normalize)
+    assert mapping.fingerprint() == memory.problem().fingerprint()
+    in_blocks, at_once = (verify(memory.certificate_, p) for p in (mapping, memory.problem()))
+    assert in_blocks.valid
+    assert at_once.valid
+    assert in_blocks.margin_bound == pytest.approx(at_once.margin_bound)
+    other = MappedProblem.of(memory.facts_.where(slice(0, 19)))
+    assert not verify(memory.certificate_, other).valid
+
+
+@pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")
+def test_no_proof_is_claimed_of_what_is_not_recalled(tmp_path):
+    X, Y = gaussian(60, 12)
+    inputs = mapped(tmp_path / "x.npy", X)
+    assert AssociativeMemory("hebbian").fit(inputs, Y).certificate_ is None
+    assert AssociativeMemory("hebbian", margin=1.0).fit(inputs, Y).certificate_ is None
+
+
+def test_a_row_that_is_out_of_range_is_named(tmp_path):
+    X, Y = gaussian(20, 12)
+    X[3] *= 1e200
+    with pytest.raises(ValueError, match=r"inputs\[3\] = .* rescale"):
+        AssociativeMemory("hebbian").fit(mapped(tmp_path / "x.npy", X), Y)
+
+
+def test_a_bar_is_told_of_every_block(tmp_path, capsys):
+    X, Y = gaussian(20, 40)
+    inputs = mapped(tmp_path / "x.npy", X)
+    AssociativeMemory("pseudo_inverse", progress=True).fit(inputs, Y)
+    assert "20/20" in capsys.readouterr().err
 
 
 def test_every_method_takes_a_mapped_file(tmp_path):

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Reals
+    from simonides.certificate import Instance
     from simonides.memory.recipe import Recipe
     from simonides.problems.original import OriginalProblem
     from simonides.solvers.solution import Solution
@@ -44,7 +45,7 @@ def attempt(problem: OriginalProblem, recipe: Recipe, start: Reals | None = None
     return bounded(found, recipe.rank)
 
 
-def proof(problem: OriginalProblem, solution: Solution) -> Certificate | None:
+def proof(problem: Instance, solution: Solution) -> Certificate | None:
     """Return the certificate of what a solution shows, or None if the verifier accepts neither claim."""
     factors, pairs = solution.factors, solution.multipliers
     left, right = (None, None) if factors is None else factors

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.memory.scoring import Scorer, score_unit
+from simonides.memory.scoring import Scorer, leading
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.cross_entropy import cross_entropy
 
@@ -30,11 +30,7 @@ def stored_facts(problem: OriginalProblem, solution: Solution, margin: float) ->
     """Return which facts a solution stores: the target leads by more than the margin."""
     assert problem.targets is not None  # set on construction
     scorer = Scorer(solution.weights, solution.factors, problem.outputs)
-    leads = scorer.leads(problem.inputs, problem.targets)
-    if margin == 0:
-        return np.asarray(leads > 0)
-    unit = score_unit(scorer, problem.inputs, problem.targets)
-    return np.asarray(leads >= margin * unit) & (leads > 0)
+    return leading(scorer, problem.inputs, problem.targets, margin)
 
 
 def store_most(

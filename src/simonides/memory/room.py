@@ -60,5 +60,6 @@ def refuse_if_too_large(facts: Facts, recipe: Recipe) -> None:
             "max_memory",
             recipe.max_memory,
             f"at least {needed} bytes for method={recipe.method!r} and these facts",
-            "allow more, or choose 'hebbian' or 'pseudo_inverse', which stream",
+            "allow more, or choose 'hebbian' or 'pseudo_inverse' without whiten: only these two read "
+            "the inputs block by block",
         )

@@ -12,7 +12,7 @@ from simonides.problems.scan import row_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simonides.arrays import Integers, Reals
+    from simonides.arrays import Integers, Reals, Truths
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,14 @@ class Scorer:
             scores[place] = -np.inf
             rival[rows] = scores.max(axis=1)
         return own, rival
+
+
+def leading(scorer: Scorer, inputs: Reals, targets: Integers, margin: float) -> Truths:
+    """Return which targets lead every rival by the margin, in units of the off-target scores."""
+    leads = scorer.leads(inputs, targets)
+    if margin == 0:
+        return np.asarray(leads > 0)
+    return np.asarray(leads >= margin * score_unit(scorer, inputs, targets)) & (leads > 0)
 
 
 def score_unit(scorer: Scorer, inputs: Reals, targets: Integers) -> float:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.memory.attempt import attempt, bounded, proof
+from simonides.memory.mapped import MappedProblem
 from simonides.memory.most import store_most, stored_facts
 from simonides.memory.room import refuse_if_too_large, streams
-from simonides.memory.scoring import Scorer
+from simonides.memory.scoring import Scorer, leading
 from simonides.memory.streaming import streamed
 from simonides.problems import checked
 from simonides.theory.capacity import capacity_of
@@ -42,12 +43,15 @@ def store(facts: Facts, recipe: Recipe, start: Reals | None = None) -> Stored:
     theory = capacity_of(setting)
     load = setting.load(len(facts.targets))
     if streams(facts, recipe):
-        outputs = facts.candidates(recipe.normalize_outputs)
-        solution = bounded(streamed(facts, outputs, recipe.method), recipe.rank)
-        leads = Scorer(solution.weights, solution.factors, outputs).leads(
-            facts.inputs, facts.targets
-        )
-        return Stored(solution, leads > 0, None, theory, load)
+        mapped = MappedProblem.of(facts, normalize=recipe.normalize_outputs)
+        solution = streamed(facts, mapped.outputs, recipe.method, recipe.watch)
+        solution = bounded(solution, recipe.rank)
+        scorer = Scorer(solution.weights, solution.factors, mapped.outputs)
+        stored = leading(scorer, facts.inputs, facts.targets, recipe.margin)
+        # Passes over a large file are dear, and a fact that is not recalled leaves nothing to prove.
+        hopeless = recipe.margin == 0 and not stored.all()
+        certificate = None if hopeless else proof(mapped, solution)
+        return Stored(solution, stored, certificate, theory, load)
     refuse_if_too_large(facts, recipe)
     problem = facts.problem(recipe.normalize_outputs)
     solution = attempt(problem, recipe, start)

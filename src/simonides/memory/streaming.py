@@ -13,26 +13,37 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.memory.scoring import Scorer
+from simonides.problems import checked
 from simonides.problems.scan import row_blocks
-from simonides.solvers.solution import Solution, Status
+from simonides.solvers.solution import Progress, Solution, Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simonides.arrays import Reals
     from simonides.memory.facts import Facts
 
 
-def streamed(facts: Facts, outputs: Reals, method: str) -> Solution:
-    """Return the weights of a rule, reading the inputs a block at a time; ``outputs`` as scored."""
+def streamed(
+    facts: Facts, outputs: Reals, method: str, watch: Callable[[Progress], None] | None = None
+) -> Solution:
+    """Return the weights of a rule, reading the inputs a block at a time; ``outputs`` as scored.
+
+    ``watch`` is told after every block how many facts are still to be read.
+    """
     began = time.perf_counter()
     inputs, targets = facts.inputs, facts.targets
     dim_in, dim_out = inputs.shape[1], outputs.shape[1]
     pulled = np.zeros((dim_out, dim_in))
     triangle = np.zeros((0, dim_in))
-    for rows in row_blocks(len(inputs), 8 * (dim_in + dim_out), least=min(dim_in, len(inputs))):
-        part = np.asarray(inputs[rows], dtype=np.float64)
+    blocks = row_blocks(len(inputs), 8 * (dim_in + dim_out), least=min(dim_in, len(inputs)))
+    for step, rows in enumerate(blocks):
+        part = checked.matrix("inputs", inputs[rows])
         pulled += outputs[targets[rows]].T @ part
         if method == "pseudo_inverse":
             triangle = np.asarray(np.linalg.qr(np.vstack((triangle, part)), mode="r"))
+        if watch is not None:
+            watch(Progress(step, np.nan, len(inputs) - rows.stop, time.perf_counter() - began))
     weights = pulled / len(inputs)
     if method == "pseudo_inverse":
         _, sizes, directions = np.linalg.svd(triangle, full_matrices=False)

@@ -1,0 +1,81 @@
+"""Run the examples of the guides and write what they found to ``docs/measured``.
+
+``python -m examples`` runs all, ``python -m examples layers`` one; ``--jobs 2`` on two processes where
+instances are independent.
+"""
+
+import argparse
+from typing import Any
+
+from examples import cities, layers, published, tokens
+from examples.encoder import MissingExtraError, token_vectors
+from examples.world import world
+
+
+def _tokens(jobs: int) -> dict[str, Any]:
+    """Store random pairs of tokens (an hour)."""
+    vectors = token_vectors()
+    found = {"lengths": tokens.length_histogram(vectors), "crowd": tokens.crowd(vectors)}
+    for rows in tokens.run(jobs):
+        found["rows"] = rows
+        _say(rows[-1])
+    return found
+
+
+def _cities(_jobs: int) -> dict[str, Any]:
+    """Store cities and their countries (half an hour, and some minutes to encode the names once)."""
+    atlas = cities.Atlas(world())
+    found: dict[str, Any] = {
+        "cities": len(atlas.world.cities),
+        "countries": len(atlas.world.countries),
+        "largest": atlas.world.largest(4),
+        "directions": [part.shape[1] for part in atlas.whitened],
+        "expected": cities.expected(atlas),
+        "decisions": [],
+        "rules": [],
+    }
+    for kind, rows in (("rules", cities.by_rule(atlas)), ("decisions", cities.decisions(atlas))):
+        for row in rows:
+            found[kind].append(row)
+            _say(row)
+    return found
+
+
+def _layers(_jobs: int) -> dict[str, Any]:
+    """Plan the encoder's own layers (seconds)."""
+    facts = int(layers.COMMAND[-1])
+    return {"printed": layers.printed(), "ranks": layers.by_rank(), "facts": facts}
+
+
+_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens}
+
+
+def main() -> None:
+    """Run the named examples, or all."""
+    parser = argparse.ArgumentParser(prog="python -m examples", description=__doc__)
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(_EXAMPLES)}; or all"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="processes for independent instances")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in _EXAMPLES]
+    if unknown:
+        parser.error(f"no example {unknown[0]!r}: choose from {', '.join(_EXAMPLES)}")
+    results = published.read()
+    for name in options.names or _EXAMPLES:
+        print(f"{name}: {(_EXAMPLES[name].__doc__ or '').splitlines()[0]}", flush=True)
+        try:
+            results[name] = _EXAMPLES[name](options.jobs)
+        except MissingExtraError as missing:
+            parser.error(str(missing))
+        published.write(results)
+    print(published.RESULTS)
+
+
+def _say(row: dict[str, Any]) -> None:
+    cells = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values())
+    print("  ".join(cells), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""City to country: how many real facts one 384 x 384 map recalls, by rule and at best."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from examples.coordinates import own_directions
+from examples.world import World
+from simonides import OriginalProblem, capacity, decide
+from simonides.arrays import Integers, Reals
+from simonides.solvers.decide import Verdict
+from simonides.solvers.hebbian import hebbian
+from simonides.solvers.pseudo_inverse import pseudo_inverse
+
+ASKED = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
+"""Numbers of cities that the rules are asked to store; then all of them."""
+
+TRIALS = {
+    "true": (8_000, 10_000, 11_000, 12_000),
+    "shuffled": (3_000, 3_300, 3_600, 4_000),
+    "drawn evenly": (12_000, 14_000, 15_000, 16_000),
+}
+"""Numbers of cities at which the optimal memory decides, by labels: up to the first that does not fit."""
+
+_SEED = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Atlas:
+    """Vectors of cities and countries, as the encoder gives them, and three ways to label cities."""
+
+    world: World
+
+    @cached_property
+    def vectors(self) -> tuple[Reals, Reals]:
+        """Cities and countries as the encoder gives them."""
+        return self.world.city_vectors(), self.world.country_vectors()
+
+    @cached_property
+    def whitened(self) -> tuple[Reals, Reals]:
+        """The same in the directions they have, of unit size: every map of one is a map of the other."""
+        cities, countries = self.vectors
+        return own_directions(cities, centred=False), own_directions(countries, centred=True)
+
+    @cached_property
+    def labels(self) -> dict[str, Integers]:
+        """The country of each city: the true one, that of another city, or any, all equally likely."""
+        home = self.world.home
+        of_shuffled, of_even = np.random.default_rng(_SEED).spawn(2)
+        return {
+            "true": home,
+            "shuffled": of_shuffled.permutation(home),
+            "drawn evenly": of_even.integers(len(self.world.countries), size=len(home)),
+        }
+
+    def problem(self, labels: str, facts: int, *, whitened: bool) -> OriginalProblem:
+        """Return the first facts with such labels."""
+        cities, countries = self.whitened if whitened else self.vectors
+        return OriginalProblem(cities[:facts], countries, self.labels[labels][:facts])
+
+
+RULES: dict[str, Callable[[Atlas, str, int], int]] = {
+    "Hebbian": lambda atlas, labels, facts: (
+        hebbian(atlas.problem(labels, facts, whitened=False)).recalled
+    ),
+    "pseudo-inverse": lambda atlas, labels, facts: (
+        pseudo_inverse(atlas.problem(labels, facts, whitened=False)).recalled
+    ),
+    "pseudo-inverse, whitened": lambda atlas, labels, facts: (
+        pseudo_inverse(atlas.problem(labels, facts, whitened=True)).recalled
+    ),
+}
+
+
+def by_rule(atlas: Atlas) -> Iterator[dict[str, Any]]:
+    """Yield what each rule recalls, for more and more cities."""
+    for labels in atlas.labels:
+        for facts in (*ASKED, len(atlas.world.cities)):
+            for rule, recalled in RULES.items():
+                yield {
+                    "labels": labels,
+                    "asked": facts,
+                    "method": rule,
+                    "recalled": recalled(atlas, labels, facts),
+                }
+
+
+def decision(atlas: Atlas, labels: str, facts: int) -> dict[str, Any]:
+    """Return whether the optimal memory stores so many facts, with proof, and how long that takes."""
+    found = decide(atlas.problem(labels, facts, whitened=True), threads=1)
+    return {
+        "labels": labels,
+        "asked": facts,
+        "verdict": str(found.verdict),
+        "recalled": found.solution.recalled,
+        "steps": found.solution.steps,
+        "seconds": found.seconds,
+    }
+
+
+def decisions(atlas: Atlas) -> Iterator[dict[str, Any]]:
+    """Yield decisions for more and more cities, until they do not fit."""
+    for labels, trials in TRIALS.items():
+        for facts in trials:
+            found = decision(atlas, labels, facts)
+            yield found
+            if found["verdict"] != Verdict.STORABLE:
+                break
+
+
+def expected(atlas: Atlas) -> dict[str, float | None]:
+    """Return how many facts theory lets fit, for inputs without structure and random labels.
+
+    Labels that are drawn evenly are what theory is about. Where a few countries have most cities, these
+    alone are a problem with few candidates: it must be storable too, and the hardest of them binds.
+    Of true labels theory says nothing.
+    """
+    cities, countries = (part.shape[1] for part in atlas.whitened)
+    shares = np.sort(np.bincount(atlas.world.home))[::-1].cumsum() / len(atlas.world.home)
+    bounds = [
+        capacity(cities, countries, candidates=number).facts / shares[number - 1]
+        for number in range(2, len(shares) + 1)
+    ]
+    return {"true": None, "shuffled": float(min(bounds)), "drawn evenly": float(bounds[-1])}

@@ -1,0 +1,67 @@
+r"""What a fact costs where outputs differ in length.
+
+Theory takes all outputs as equally long. In random directions, an output of length :math:`r_j` scores
+:math:`r_j g_j` with Gaussian :math:`g_j`, so a target of length :math:`r` is recalled where
+:math:`r g_1 \ge r_j g_j` for all rivals. The price is again the mean squared distance of a Gaussian vector
+from that cone,
+
+.. math:: \min_t\; (g_1 - t)^2 + \sum_j \Bigl(g_j - \frac{r}{r_j} t\Bigr)_+^2 ,
+
+and facts of different prices fit as long as the prices add up to the parameters. A short target has to
+keep all its rivals low, since it scores little itself: it is dear.
+"""
+
+import math
+
+import numpy as np
+
+from simonides.arrays import Reals
+from simonides.estimate import Estimate
+from simonides.theory.capacity import capacity
+
+_SAMPLES = 16_000
+_AT_A_TIME = 1_000
+_MOST_STEPS = 60
+_ROUNDS = 3
+_SEED = 20260512
+
+
+def price(
+    lengths: Reals, candidates: int, rng: np.random.Generator, samples: int = _SAMPLES
+) -> Estimate:
+    """Return the mean price of a fact whose target and rivals have lengths drawn from these."""
+    costs = [
+        _costs(lengths, candidates, rng, min(_AT_A_TIME, samples - start))
+        for start in range(0, samples, _AT_A_TIME)
+    ]
+    found = np.concatenate(costs)
+    return Estimate(float(found.mean()), float(found.std(ddof=1) / math.sqrt(samples)))
+
+
+def facts_that_fit(lengths: Reals, dim: int) -> Estimate:
+    """Return how many facts with outputs of these lengths a square matrix holds, all of them competing."""
+    facts = capacity(dim).facts
+    for _ in range(_ROUNDS):
+        # The same samples every time, so that the rounds settle.
+        one = price(lengths, round(facts), np.random.default_rng(_SEED))
+        facts = dim**2 / one.value
+    return Estimate(facts, facts * one.stderr / one.value)
+
+
+def _costs(lengths: Reals, candidates: int, rng: np.random.Generator, samples: int) -> Reals:
+    own = rng.choice(lengths, (samples, 1))
+    ratios = own / rng.choice(lengths, (samples, candidates - 1))
+    target = rng.standard_normal((samples, 1))
+    rivals = rng.standard_normal(ratios.shape)
+    level = target
+    # The slope is increasing and concave in the level, so Newton's steps settle from below.
+    for _ in range(_MOST_STEPS):
+        over = np.maximum(rivals - ratios * level, 0)
+        slope = level - target - (ratios * over).sum(axis=1, keepdims=True)
+        curvature = 1 + (ratios**2 * (over > 0)).sum(axis=1, keepdims=True)
+        step = slope / curvature
+        level = level - step
+        if np.abs(step).max() < 1e-12 * max(1.0, np.abs(level).max()):
+            break
+    over = np.maximum(rivals - ratios * level, 0)
+    return np.asarray((level - target)[:, 0] ** 2 + (over**2).sum(axis=1))

@@ -1,0 +1,128 @@
+"""Pictures of the guides, drawn from results and nothing else."""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from simonides.figures.style import (
+    ACCENT,
+    GREY,
+    HEBBIAN,
+    INK,
+    SERIES,
+    THEORY,
+    canvas,
+    house_style,
+    reference_line,
+)
+
+_MARKS = ("o", "s", "^", "D", "v")
+_RULES = {"Hebbian": SERIES[1], "pseudo-inverse": SERIES[3], "pseudo-inverse, whitened": SERIES[2]}
+_LABELS = {
+    "true": "Each city's own country",
+    "shuffled": "The countries shuffled",
+    "drawn evenly": "Any country, all equally likely",
+}
+
+
+def tokens(rows: list[dict[str, Any]], lengths: dict[str, Any]) -> Figure:
+    """Draw how long tokens are, and how many facts fit over theory's number."""
+    with house_style():
+        figure, (left, right) = canvas(2, width=4.7, height=3.5)
+        left.stairs(
+            lengths["tokens"], lengths["edges"], fill=True, color=GREY, alpha=0.6, label="tokens"
+        )
+        left.stairs(lengths["gaussian"], lengths["edges"], color=THEORY, label="Gaussian")
+        left.set(title=f"Lengths in {lengths['dim']} directions", xlabel="length", ylabel="density")
+        left.legend(loc="upper left")
+        kinds = list(dict.fromkeys(row["outputs"] for row in rows))
+        colours = (INK, HEBBIAN, THEORY, GREY, ACCENT)
+        for place, (kind, mark, colour) in enumerate(zip(kinds, _MARKS, colours, strict=True)):
+            mine = [row for row in rows if row["outputs"] == kind]
+            right.errorbar(
+                [row["dim"] * (1 + 0.03 * (place - 2)) for row in mine],
+                [row["mean"] / row["theory"] for row in mine],
+                yerr=[2 * row["stderr"] / row["theory"] for row in mine],
+                fmt=mark,
+                markersize=5,
+                color=colour,
+                label=kind,
+            )
+        known = [row for row in rows if row["theory_lengths"] and row["outputs"] == "tokens"]
+        right.plot(
+            [row["dim"] for row in known],
+            [row["theory_lengths"] / row["theory"] for row in known],
+            color=GREY,
+            linestyle="--",
+            linewidth=1.2,
+            label="theory, tokens' lengths",
+        )
+        reference_line(right, 1.0, "theory, equal lengths")
+        dims = sorted({row["dim"] for row in rows})
+        right.set_xscale("log")
+        right.set_xticks(dims, [str(dim) for dim in dims], minor=False)
+        right.set_xticks([], minor=True)
+        right.set(title="Facts that fit (±2 s.e.)", xlabel="dimension", ylabel="over theory")
+        right.set_xlim(dims[0] / 1.25, dims[-1] * 1.25)
+        right.legend(loc="lower left", fontsize=7)
+        return figure
+
+
+def cities(
+    rules: list[dict[str, Any]], decisions: list[dict[str, Any]], expected: dict[str, float | None]
+) -> Figure:
+    """Draw cities recalled against cities asked for, by labels."""
+    with house_style():
+        figure, panels = canvas(3, width=3.7, height=3.6)
+        for axes, (labels, title) in zip(panels, _LABELS.items(), strict=True):
+            for rule, style in _RULES.items():
+                mine = [row for row in rules if (row["labels"], row["method"]) == (labels, rule)]
+                axes.plot(
+                    [row["asked"] for row in mine],
+                    [max(row["recalled"], 1) for row in mine],
+                    label=rule,
+                    **style,
+                )
+            tried = [row for row in decisions if row["labels"] == labels]
+            stored = [row["asked"] for row in tried if row["verdict"] == "storable"]
+            refused = [row["asked"] for row in tried if row["verdict"] == "not-storable"]
+            axes.plot([500, max(stored)], [500, max(stored)], color=THEORY)
+            axes.plot(stored, stored, "o", color=THEORY, markersize=5, label="optimal: all stored")
+            axes.plot(
+                refused, refused, "x", color=INK, markersize=7, label="proved: no map stores all"
+            )
+            if expected[labels] is not None:
+                reference_line(axes, expected[labels], "theory", vertical=True)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set(title=title, xlabel="cities asked for", ylim=(8, 40_000))
+        panels[0].set_ylabel("cities recalled")
+        panels[-1].legend(loc="lower right", fontsize=7)
+        return figure
+
+
+def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
+    """Draw what an adapter of each shape could hold against its rank."""
+    with house_style():
+        figure, (axes,) = canvas(width=5.6, height=3.5)
+        ranks = np.array([row["rank"] for row in rows])
+        axes.plot(ranks, [row["all"] for row in rows], label="all matrices", **SERIES[0])
+        for style, shape in zip(SERIES[1:], _shapes(rows), strict=False):
+            axes.plot(ranks, [row[shape] for row in rows], label=f"one of {shape}", **style)
+        reference_line(axes, facts, f"{facts:,} facts", at_left=True)
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(ranks, [str(rank) for rank in ranks])
+        axes.set(title="What adapters could hold", xlabel="rank", ylabel="facts, upper bound")
+        axes.legend(loc="lower right")
+        return figure
+
+
+def _shapes(rows: list[dict[str, Any]]) -> list[str]:
+    """Return the shapes, but for those that are another's the other way round and hold as many."""
+    found: dict[float, str] = {}
+    for shape, facts in rows[0].items():
+        if shape not in ("rank", "all"):
+            found.setdefault(facts, shape)
+    return list(found.values())

@@ -1,0 +1,84 @@
+"""What the examples leave for the documentation: results as JSON, tables as Markdown, pictures."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from examples import pictures
+from simonides.figures.style import save
+
+FOLDER = Path("docs/measured")
+RESULTS = FOLDER / "examples.json"
+
+
+def read() -> dict[str, Any]:
+    """Return the results so far."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+
+
+def write(results: dict[str, Any]) -> None:
+    """Write results, and the tables and pictures of those that are whole."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    for name, publish in _PUBLISH.items():
+        if name in results:
+            publish(results[name])
+
+
+def _tokens(found: dict[str, Any]) -> None:
+    rows = found["rows"]
+    _table("tokens", ("d", "outputs", "instances", "measured", "theory", "with lengths"), [
+        [
+            f"{row['dim']}",
+            row["outputs"],
+            f"{row['instances']}",
+            f"{row['mean']:,.0f} ± {row['stderr']:.1f}",
+            f"{row['theory']:,.0f}",
+            f"{row['theory_lengths']:,.0f}" if row["theory_lengths"] else "",
+        ]
+        for row in rows
+    ])  # fmt: skip
+    save(pictures.tokens(rows, found["lengths"]), FOLDER / "tokens.svg")
+
+
+def _cities(found: dict[str, Any]) -> None:
+    methods = list(dict.fromkeys(row["method"] for row in found["rules"]))
+    recalled = {
+        (row["labels"], row["asked"], row["method"]): row["recalled"] for row in found["rules"]
+    }
+    asked = list(dict.fromkeys((row["labels"], row["asked"]) for row in found["rules"]))
+    _table("city_rules", ("labels", "cities", *methods), [
+        [labels, f"{facts:,}", *(f"{recalled[labels, facts, one]:,}" for one in methods)]
+        for labels, facts in asked
+    ])  # fmt: skip
+    _table("city_decisions", ("labels", "cities", "verdict", "recalled", "steps"), [
+        [
+            row["labels"],
+            f"{row['asked']:,}",
+            row["verdict"],
+            f"{row['recalled']:,}",
+            f"{row['steps']}",
+        ]
+        for row in found["decisions"]
+    ])  # fmt: skip
+    figure = pictures.cities(found["rules"], found["decisions"], found["expected"])
+    save(figure, FOLDER / "cities.svg")
+
+
+def _layers(found: dict[str, Any]) -> None:
+    (FOLDER / "encoder_plan.txt").write_text(found["printed"])
+    save(pictures.layers(found["ranks"], found["facts"]), FOLDER / "encoder_ranks.svg")
+
+
+def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
+    lines = [headings, ["---"] * len(headings), *rows]
+    text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
+    (FOLDER / f"{name}.md").write_text(text)
+
+
+_PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
+    "tokens": _tokens,
+    "cities": _cities,
+    "layers": _layers,
+}
