@@ -57,8 +57,8 @@ def test_without_room_for_a_picture_there_is_one_line_and_no_half_of_it(tmp_path
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     out = tmp_path / "out"
-    sweep = out / "sweeps" / "margin-1"
-    with start("reproduce", "margin", "--out", str(out), "--workers", "1") as process:
+    sweep = out / "sweeps" / "bounded-1"
+    with start("reproduce", "rank", "--out", str(out), "--workers", "1") as process:
         for line in process.stderr:  # plain lines: no terminal
             if " done" in line and (sweep / "run.json").exists() and status(sweep).done:
                 break
@@ -67,10 +67,10 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert process.returncode == 130
     before = status(sweep).done
     assert before > 0
-    found = answer("reproduce", "margin", "--out", str(out))
+    found = answer("reproduce", "rank", "--out", str(out))
     assert status(sweep).left == 0
     assert Path(found["report"]).exists()
-    again = json.loads(run("reproduce", "margin", "--out", str(out), "--json").stdout)
+    again = json.loads(run("reproduce", "rank", "--out", str(out), "--json").stdout)
     assert again["claims"] == found["claims"]
 
 
@@ -127,16 +127,16 @@ def test_without_room_for_records_what_was_kept_stays(finished, tmp_path):
 @pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_two_at_once_are_refused(tmp_path):
     out = tmp_path / "out"
-    sweep = out / "sweeps" / "margin-1"
-    with start("reproduce", "margin", "--out", str(out), "--workers", "1") as first:
+    sweep = out / "sweeps" / "bounded-1"
+    with start("reproduce", "rank", "--out", str(out), "--workers", "1") as first:
         for line in first.stderr:
             if " done" in line and (sweep / "run.json").exists() and status(sweep).done:
                 break
-        line = refused("reproduce", "margin", "--out", str(out), "--json")
+        line = refused("reproduce", "rank", "--out", str(out), "--json")
         assert f"process {first.pid} is running a sweep there" in line
         first.kill()
         first.communicate(timeout=60)
     kept = status(sweep).done
     assert 0 < kept < status(sweep).total
-    assert Path(answer("reproduce", "margin", "--out", str(out))["report"]).exists()
+    assert Path(answer("reproduce", "rank", "--out", str(out))["report"]).exists()
     assert (status(sweep).left, status(sweep).damaged) == (0, 0)
