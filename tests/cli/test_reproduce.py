@@ -76,9 +76,9 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run of Figure 4 that nothing happened to."""
+    """A run of one figure that nothing happened to."""
     out = tmp_path_factory.mktemp("finished") / "out"
-    return out, answer("reproduce", "4", "--out", str(out))["claims"]
+    return out, answer("reproduce", "rank", "--out", str(out))["claims"]
 
 
 @pytest.fixture
@@ -89,12 +89,12 @@ def copied(finished, tmp_path):
 
 @pytest.mark.slow
 def test_a_damaged_file_of_records_is_set_aside_and_measured_again(finished, copied):
-    sweep = copied / "sweeps" / "regimes-1"
+    sweep = copied / "sweeps" / "bounded-1"
     file = next((sweep / "rows").glob("*.parquet"))
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 0xFF
     file.write_bytes(content)
-    ended = run("reproduce", "4", "--out", str(copied), "--json")
+    ended = run("reproduce", "rank", "--out", str(copied), "--json")
     assert ended.returncode == 0
     assert "damaged" in ended.stderr
     assert list((sweep / "quarantine").iterdir())
@@ -103,13 +103,13 @@ def test_a_damaged_file_of_records_is_set_aside_and_measured_again(finished, cop
 
 @pytest.mark.slow
 def test_records_of_another_version_are_refused_and_kept(copied):
-    sweep = copied / "sweeps" / "regimes-1"
+    sweep = copied / "sweeps" / "bounded-1"
     header = sweep / "run.json"
     header.write_text(
         header.read_text().replace(f'"version": "{__version__}"', '"version": "0.0.1"')
     )
     before = {path: path.read_bytes() for path in sweep.rglob("*.parquet")}
-    line = refused("reproduce", "4", "--out", str(copied), "--json")
+    line = refused("reproduce", "rank", "--out", str(copied), "--json")
     assert "0.0.1" in line
     assert "start a new folder" in line
     assert {path: path.read_bytes() for path in sweep.rglob("*.parquet")} == before
@@ -118,10 +118,10 @@ def test_records_of_another_version_are_refused_and_kept(copied):
 @pytest.mark.slow
 def test_without_room_for_records_what_was_kept_stays(finished, tmp_path):
     out = tmp_path / "out"
-    ended = run("reproduce", "4", "--out", str(out), "--json", **limited(3000))
+    ended = run("reproduce", "rank", "--out", str(out), "--json", **limited(3000))
     assert ended.returncode == 2
     assert "no space for" in ended.stderr.splitlines()[-1]
-    assert answer("reproduce", "4", "--out", str(out))["claims"] == finished[1]
+    assert answer("reproduce", "rank", "--out", str(out))["claims"] == finished[1]
 
 
 @pytest.mark.slow
