@@ -10,12 +10,20 @@ import sys
 import time
 from pathlib import Path
 
+_PATIENCE = 600
+"""Seconds after which a command counts as hung, however busy the machine."""
+
 PROGRAM = str(Path(sys.executable).parent / "simonides")
 
 
 def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [PROGRAM, *arguments], capture_output=True, text=True, timeout=120, check=False, **options
+        [PROGRAM, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=_PATIENCE,
+        check=False,
+        **options,
     )
 
 

@@ -73,8 +73,8 @@ def test_without_room_for_a_picture_there_is_one_line_and_no_half_of_it(tmp_path
 @pytest.mark.slow
 def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     out = tmp_path / "out"
-    sweep = out / "sweeps" / "margin-1"
-    with start("reproduce", "margin", "--out", str(out), "--workers", "1") as process:
+    sweep = out / "sweeps" / "bounded-1"
+    with start("reproduce", "rank", "--out", str(out), "--workers", "1") as process:
         for line in process.stderr:  # plain lines: no terminal
             if " done" in line and (sweep / "run.json").exists() and status(sweep).done:
                 break
@@ -83,18 +83,18 @@ def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
     assert process.returncode == 130
     before = status(sweep).done
     assert before > 0
-    found = answer("reproduce", "margin", "--out", str(out))
+    found = answer("reproduce", "rank", "--out", str(out))
     assert status(sweep).left == 0
     assert Path(found["report"]).exists()
-    again = json.loads(run("reproduce", "margin", "--out", str(out), "--json").stdout)
+    again = json.loads(run("reproduce", "rank", "--out", str(out), "--json").stdout)
     assert again["claims"] == found["claims"]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
-    """A run of Figure 4 that nothing happened to."""
+    """A run of one figure that nothing happened to."""
     out = tmp_path_factory.mktemp("finished") / "out"
-    return out, answer("reproduce", "4", "--out", str(out))["claims"]
+    return out, answer("reproduce", "rank", "--out", str(out))["claims"]
 
 
 @pytest.fixture
@@ -105,12 +105,12 @@ def copied(finished, tmp_path):
 
 @pytest.mark.slow
 def test_a_damaged_file_of_records_is_set_aside_and_measured_again(finished, copied):
-    sweep = copied / "sweeps" / "regimes-1"
+    sweep = copied / "sweeps" / "bounded-1"
     file = next((sweep / "rows").glob("*.parquet"))
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 0xFF
     file.write_bytes(content)
-    ended = run("reproduce", "4", "--out", str(copied), "--json")
+    ended = run("reproduce", "rank", "--out", str(copied), "--json")
     assert ended.returncode == 0
     assert "damaged" in ended.stderr
     assert list((sweep / "quarantine").iterdir())
@@ -119,13 +119,13 @@ def test_a_damaged_file_of_records_is_set_aside_and_measured_again(finished, cop
 
 @pytest.mark.slow
 def test_records_of_another_version_are_refused_and_kept(copied):
-    sweep = copied / "sweeps" / "regimes-1"
+    sweep = copied / "sweeps" / "bounded-1"
     header = sweep / "run.json"
     header.write_text(
         header.read_text().replace(f'"version": "{__version__}"', '"version": "0.0.1"')
     )
     before = {path: path.read_bytes() for path in sweep.rglob("*.parquet")}
-    line = refused("reproduce", "4", "--out", str(copied), "--json")
+    line = refused("reproduce", "rank", "--out", str(copied), "--json")
     assert "0.0.1" in line
     assert "start a new folder" in line
     assert {path: path.read_bytes() for path in sweep.rglob("*.parquet")} == before
@@ -134,25 +134,25 @@ def test_records_of_another_version_are_refused_and_kept(copied):
 @pytest.mark.slow
 def test_without_room_for_records_what_was_kept_stays(finished, tmp_path):
     out = tmp_path / "out"
-    ended = run("reproduce", "4", "--out", str(out), "--json", **limited(3000))
+    ended = run("reproduce", "rank", "--out", str(out), "--json", **limited(3000))
     assert ended.returncode == 2
     assert "no space for" in ended.stderr.splitlines()[-1]
-    assert answer("reproduce", "4", "--out", str(out))["claims"] == finished[1]
+    assert answer("reproduce", "rank", "--out", str(out))["claims"] == finished[1]
 
 
 @pytest.mark.slow
 def test_killed_in_the_middle_it_goes_on_and_two_at_once_are_refused(tmp_path):
     out = tmp_path / "out"
-    sweep = out / "sweeps" / "margin-1"
-    with start("reproduce", "margin", "--out", str(out), "--workers", "1") as first:
+    sweep = out / "sweeps" / "bounded-1"
+    with start("reproduce", "rank", "--out", str(out), "--workers", "1") as first:
         for line in first.stderr:
             if " done" in line and (sweep / "run.json").exists() and status(sweep).done:
                 break
-        line = refused("reproduce", "margin", "--out", str(out), "--json")
+        line = refused("reproduce", "rank", "--out", str(out), "--json")
         assert f"process {first.pid} is running a sweep there" in line
         first.kill()
         first.communicate(timeout=60)
     kept = status(sweep).done
     assert 0 < kept < status(sweep).total
-    assert Path(answer("reproduce", "margin", "--out", str(out))["report"]).exists()
+    assert Path(answer("reproduce", "rank", "--out", str(out))["report"]).exists()
     assert (status(sweep).left, status(sweep).damaged) == (0, 0)

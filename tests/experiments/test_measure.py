@@ -1,5 +1,6 @@
 """One task's measurement: a pure function, checked against the plain definitions."""
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -71,6 +72,17 @@ def test_what_a_process_measured_before_changes_nothing(problem):
     again = asdict(measure(task))
     for name in set(fresh) - set(TIMES):
         np.testing.assert_array_equal(again[name], fresh[name])
+
+
+def test_threads_of_a_process_do_not_mix_their_instances():
+    tasks = [
+        replace(TASK, problem="decoupled", solver="hebbian", facts=facts, instance=instance)
+        for facts in (9, 30, 20)
+        for instance in range(8)
+    ]
+    expected = [measure(task).accuracy for task in tasks]
+    with ThreadPoolExecutor(4) as pool:
+        assert [found.accuracy for found in pool.map(measure, tasks)] == expected
 
 
 @pytest.mark.parametrize("weights", [np.zeros((3, 3)), np.full((3, 3), np.nan)])

@@ -82,6 +82,7 @@ BAD = [
     ({"solvers": [{"name": "gradient", "max_steps": -1}]}, "solvers[0].max_steps = -1", "at least 0"),
     ({"solvers": [{"name": "gradient", "dtype": "int8"}]}, "solvers[0].dtype", "'float64'"),
     ({"solvers": [{"name": "gradient", "until_stored": 1}]}, "solvers[0].until_stored", "true"),
+    ({"solvers": [{"name": "cross-entropy", "least_gain": 2}]}, "solvers[0].least_gain = 2", "at most 1"),
     ({"solvers": ["threshold"]}, "facts = [4, 9]", "threshold"),
     ({"solvers": [{"name": "decide", "margin_gap": 0.1}], "rank_fractions": [0.5]}, "margin_gap", "rank"),
     ({"instances": 0}, "instances = 0", "at least 1"),

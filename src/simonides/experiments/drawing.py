@@ -18,8 +18,10 @@ _last: dict[tuple[str, int, int], Problem] = {}
 def drawn(task: Task, facts: int) -> Problem:
     """Return the first facts of a task's instance: the same numbers, whatever was drawn before."""
     name = task.problem, task.dim, task.problem_seed
-    if name not in _last or _last[name].facts < facts:
+    whole = _last.get(name)
+    if whole is None or whole.facts < facts:
+        whole = task.draw(facts)
+        # A cluster's worker may have threads, each with an instance of its own: none is read back.
         _last.clear()
-        _last[name] = task.draw(facts)
-    whole = _last[name]
+        _last[name] = whole
     return whole if whole.facts == facts else whole.prefix(facts)

@@ -106,8 +106,8 @@ def _positive(remedy: str, most: float = math.inf) -> Check:
     return check
 
 
-def _not_negative(remedy: str) -> Check:
-    return lambda name, value: arguments.real(name, value, least=0, remedy=remedy)
+def _not_negative(remedy: str, most: float = math.inf) -> Check:
+    return lambda name, value: arguments.real(name, value, least=0, most=most, remedy=remedy)
 
 
 def _truth(name: str, value: object) -> bool:
@@ -136,7 +136,7 @@ METHODS: Mapping[str, Method] = {
             "max_steps": _STEPS,
             "tolerance": _TOLERANCE,
             "until_stored": _truth,
-            "least_gain": _not_negative("pass a share of the loss such as 1e-4"),
+            "least_gain": _not_negative("pass a share of the loss such as 1e-4", most=1),
         },
         bounds_rank=True,
     ),
