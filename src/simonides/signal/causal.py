@@ -209,14 +209,15 @@ class Before:
     ) -> Gradient:
         """Return what keys get of rows' shares: of one row or two on the same key, and of the rest."""
         shares = self._shares
-        sent = np.einsum("kj,k...->j...", shares.one, own * back.own)
-        sent = sent + np.einsum("klj,kl...->j...", shares.two, pair * back.shared)
-        between = np.einsum("kij,k...->ij...", shares.apart, own_rest * back.own)
+        sent = np.tensordot(shares.one, own * back.own, (0, 0))
+        sent = sent + np.tensordot(shares.two, pair * back.shared, ((0, 1), (0, 1)))
         crossing = shares.crossed.reshape(*shares.crossed.shape, *(1,) * (own.ndim - 1))
         crossing = crossing * pair_rest * back.shared
+        same = np.einsum("kk...->k...", crossing)
+        between = np.tensordot(shares.apart, own_rest * back.own, (0, 0))
+        between = between - np.tensordot(self._seeing_both, same, (0, 0))
         seeing = self._seeing
         between = between + np.einsum("ki,kl...,lj->ij...", seeing, crossing, seeing, optimize=True)
-        between = between - np.einsum("kij,kk...->ij...", self._seeing_both, crossing)
         return Gradient(sent, between)
 
     @cached_property
