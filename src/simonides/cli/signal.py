@@ -216,8 +216,8 @@ def _table(found: Propagation) -> tuple[list[str], list[list[str]]]:
     ]
     header = [
         "block",
-        "cosine after",
-        "entropy/log T",
+        "cosine",
+        "H / log T",
         "participation",
         "beta",
         "critical",

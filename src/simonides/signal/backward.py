@@ -65,6 +65,14 @@ class Gradient:
         """Return both times one factor for each point."""
         return Gradient(self.own * factor, self.shared * factor)
 
+    def over(self, norm: Reals) -> Gradient:
+        """Return both before a LayerNorm of streams with these squared norms: of each point or group."""
+        norm = np.maximum(norm, _NOTHING)
+        if self.own.ndim == self.shared.ndim:
+            return self.scaled(1 / norm)
+        norm = np.broadcast_to(norm, self.own.shape)
+        return Gradient(self.own / norm, self.shared / np.sqrt(norm[:, None] * norm[None]))
+
 
 class Attending(Protocol):
     """Which keys queries see: what depends on it on the way back."""
@@ -74,6 +82,9 @@ class Attending(Protocol):
 
     def means(self, back: Gradient) -> tuple[Reals, Reals]:
         """Return D and X averaged over positions."""
+
+    def excess(self, gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+        """Return by how much streams of positions exceed the late ones', before attention and MLP."""
 
     def before_norm(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
         """Return the gradient before the LayerNorm that follows post-norm attention."""
@@ -93,15 +104,18 @@ def gradients(
     back = attending.start(layers[-1].stream.shape)
     states, weights = [attending.means(back)], []
     with np.errstate(over="ignore", invalid="ignore"):  # what explodes may leave all bounds
-        for layer in reversed(layers):
+        excess = attending.excess(gains, layers)
+        for layer, (at_attention, at_mlp) in zip(reversed(layers), reversed(excess), strict=True):
             if layer.at_mlp is not None:
                 back = back.scaled(norm_slope(layer.at_mlp)) if post else back
                 branch = _mlp(architecture, gains, layer.at_mlp.relative, back)
-                back = _join(architecture, gains.mlp_skip, layer.at_mlp, back, branch)
+                branch = branch if post else branch.over(layer.at_mlp.before + at_mlp)
+                back = back.scaled(gains.mlp_skip**2) + branch
             back = attending.before_norm(gains, layer, back) if post else back
             weights.append(attending.weights(gains, layer, back))
             branch = attending.attention(gains, layer, back)
-            back = _join(architecture, gains.attention_skip, layer.at_attention, back, branch)
+            branch = branch if post else branch.over(layer.at_attention.before + at_attention)
+            back = back.scaled(gains.attention_skip**2) + branch
             states.append(attending.means(back))
     query, value = (np.array([pair[k] for pair in reversed(weights)]) for k in (0, 1))
     return Gradients(
@@ -117,15 +131,6 @@ def norm_slope(after: Sublayer) -> Reals:
     """Return what a LayerNorm that ends a sublayer multiplies squared gradients by."""
     total = np.maximum(after.stream, _NOTHING)
     return (1 + after.norm_spread / total / total) / total
-
-
-def _join(
-    architecture: Architecture, skip: Reals, after: Sublayer, back: Gradient, branch: Gradient
-) -> Gradient:
-    """Return what skip and branch send back together, the branch through its own LayerNorm if any."""
-    if architecture.norm == "pre":
-        branch = branch.scaled(1 / np.maximum(after.before, _NOTHING))
-    return back.scaled(skip**2) + branch
 
 
 def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: Gradient) -> Gradient:
@@ -152,6 +157,11 @@ class Everywhere:
     def means(self, back: Gradient) -> tuple[Reals, Reals]:
         """Return D and X averaged over positions."""
         return back.own, back.shared
+
+    def excess(self, _gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+        """Return nothing for every layer: no position differs."""
+        nothing = np.zeros(())
+        return [(nothing, nothing)] * len(layers)
 
     def before_norm(self, _gains: Gains, layer: Layer, back: Gradient) -> Gradient:
         """Return the gradient before the LayerNorm that follows post-norm attention."""

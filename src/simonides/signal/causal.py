@@ -12,8 +12,8 @@ from the :math:`N_{kj}` queries that see it and the :math:`N_{klj}` pairs of the
 :math:`1 - Y_k` over :math:`n_k(n_k - 1)` pairs. The keys' own path has :math:`\Gamma` in place of Y, and
 minus it for the rest. Two queries with different numbers of keys overlap as the one with fewer does with
 itself, times the chance that the other looks there: :math:`O_{kl} = O_{kk}\,n_k/n_l` for
-:math:`n_k < n_l`, exact for even and for independent attention. The stream's norm is taken as that of late
-positions, where LayerNorm stands before each sublayer.
+:math:`n_k < n_l`, exact for even and for independent attention. Early positions
+average over few keys and keep more of their norm, which LayerNorms divide by.
 """
 
 from __future__ import annotations
@@ -129,14 +129,30 @@ class Before:
         shared = np.tensordot(self._pairs, back.shared, 2) / (tokens * (tokens - 1))
         return own, shared
 
+    def excess(self, gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+        """Return by how much streams of early positions exceed late ones', before attention and MLP."""
+        found, more = [], np.zeros(())
+        if self.architecture.norm == "post":
+            return [(more, more)] * len(layers)
+        for layer in layers:
+            at_attention = more
+            more = gains.attention_skip**2 * more + self._kept(gains, layer)
+            found.append((at_attention, more))
+            if layer.at_mlp is not None:
+                more = gains.mlp_skip**2 * more
+        return found
+
     def before_norm(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
         """Return the gradient before the LayerNorm that follows post-norm attention."""
-        rows, after = self._rows(layer), layer.at_attention
-        # Early positions average over few keys, and keep more of their norm.
-        late = np.asarray(layer.attention.participation)
-        more = gains.attention_variance * after.relative * (rows.participation - late)
-        slope = norm_slope(after) / (1 + more / np.maximum(after.stream, _NOTHING))
-        return Gradient(back.own * slope, back.shared * np.sqrt(slope[:, None] * slope[None]))
+        after = layer.at_attention
+        kept = self._kept(gains, layer) / np.maximum(after.stream, _NOTHING)
+        return back.over((1 + kept) / norm_slope(after))
+
+    def _kept(self, gains: Gains, layer: Layer) -> Reals:
+        """Return the norm that attention puts out at each group's positions, beyond that of the last."""
+        own, _ = self._mixing(self._rows(layer))
+        more: Reals = gains.attention_variance * layer.at_attention.relative * (own - own[-1:])
+        return more
 
     def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
         """Return what attention sends back by its values, queries and keys."""
@@ -193,14 +209,15 @@ class Before:
     ) -> Gradient:
         """Return what keys get of rows' shares: of one row or two on the same key, and of the rest."""
         shares = self._shares
-        sent = np.einsum("kj,k...->j...", shares.one, own * back.own)
-        sent = sent + np.einsum("klj,kl...->j...", shares.two, pair * back.shared)
-        between = np.einsum("kij,k...->ij...", shares.apart, own_rest * back.own)
+        sent = np.tensordot(shares.one, own * back.own, (0, 0))
+        sent = sent + np.tensordot(shares.two, pair * back.shared, ((0, 1), (0, 1)))
         crossing = shares.crossed.reshape(*shares.crossed.shape, *(1,) * (own.ndim - 1))
         crossing = crossing * pair_rest * back.shared
+        same = np.einsum("kk...->k...", crossing)
+        between = np.tensordot(shares.apart, own_rest * back.own, (0, 0))
+        between = between - np.tensordot(self._seeing_both, same, (0, 0))
         seeing = self._seeing
         between = between + np.einsum("ki,kl...,lj->ij...", seeing, crossing, seeing, optimize=True)
-        between = between - np.einsum("kij,kk...->ij...", self._seeing_both, crossing)
         return Gradient(sent, between)
 
     @cached_property
@@ -221,7 +238,16 @@ class Before:
         )
 
     def _rows(self, layer: Layer) -> Rows:
-        """Return the statistics of every group's rows."""
+        """Return the statistics of every group's rows; those of one layer are asked for more than once."""
+        if not self._latest or self._latest[0][0] is not layer:
+            self._latest[:] = [(layer, self._computed(layer))]
+        return self._latest[0][1]
+
+    @cached_property
+    def _latest(self) -> list[tuple[Layer, Rows]]:
+        return []
+
+    def _computed(self, layer: Layer) -> Rows:
         gap = layer.at_attention.relative
         variance, correlation = np.broadcast_arrays(layer.variance, 1 - gap)
         nodes = self._nodes

@@ -43,7 +43,7 @@ def caveats(
     if architecture.causal:
         notes.append(
             "Causal mask: cosine and entropy are for late positions, which see almost all keys; gradients "
-            "are averages over positions, within a factor of two in twelve blocks."
+            "are averages over positions."
         )
     if limit:
         notes.append(
