@@ -29,7 +29,7 @@ _LABELS = {
 def tokens(rows: list[dict[str, Any]], lengths: dict[str, Any]) -> Figure:
     """Draw how long tokens are, and how many facts fit over theory's number."""
     with house_style():
-        figure, (left, right) = canvas(2, width=4.7, height=3.5)
+        figure, (left, right) = canvas(2, width=5.2, height=3.4)
         left.stairs(
             lengths["tokens"], lengths["edges"], fill=True, color=GREY, alpha=0.6, label="tokens"
         )
@@ -58,14 +58,14 @@ def tokens(rows: list[dict[str, Any]], lengths: dict[str, Any]) -> Figure:
             linewidth=1.2,
             label="theory, tokens' lengths",
         )
-        reference_line(right, 1.0, "theory, equal lengths")
+        right.axhline(1.0, color=GREY, linewidth=1.0, label="theory, equal lengths")
         dims = sorted({row["dim"] for row in rows})
         right.set_xscale("log")
         right.set_xticks(dims, [str(dim) for dim in dims], minor=False)
         right.set_xticks([], minor=True)
         right.set(title="Facts that fit (±2 s.e.)", xlabel="dimension", ylabel="over theory")
         right.set_xlim(dims[0] / 1.25, dims[-1] * 1.25)
-        right.legend(loc="lower left", fontsize=7)
+        right.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=7.5)
         return figure
 
 
@@ -96,9 +96,9 @@ def cities(
                 reference_line(axes, expected[labels], "theory", vertical=True)
             axes.set_xscale("log")
             axes.set_yscale("log")
-            axes.set(title=title, xlabel="cities asked for", ylim=(8, 40_000))
+            axes.set(title=title, xlabel="cities asked for", ylim=(2, 40_000))
         panels[0].set_ylabel("cities recalled")
-        panels[-1].legend(loc="lower right", fontsize=7)
+        panels[1].legend(loc="lower right", fontsize=7)
         return figure
 
 

