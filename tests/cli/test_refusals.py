@@ -133,8 +133,8 @@ def files(tmp_path_factory):
 @pytest.mark.parametrize(
     "name",
     [
-        "holed", "endless", "complex", "flat", "words", "rowless", "objects", "empty", "text", "zip", "torn",
-        "nested", "vast", "folder", "missing",
+        "holed", "endless", "complex", "flat", "words", "rowless", "objects", "empty", "text", "zip",
+        "torn", "nested", "vast", "folder", "missing",
     ],
 )  # fmt: skip
 def test_inputs_that_are_no_matrix_of_numbers(files, name):
