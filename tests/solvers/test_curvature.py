@@ -11,7 +11,7 @@ from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, weights_of
 
 from simonides.problems.original import OriginalProblem
 from simonides.solvers import curvature as module
-from simonides.solvers.bells import hear, ring
+from simonides.solvers.bells import FOREVER, hear, ring
 from simonides.solvers.curvature import Curvature
 from simonides.solvers.hinge import SLACK_PRICE, Hinge, Task
 from simonides.threads import blocks, crew
@@ -160,18 +160,44 @@ def test_a_bell_is_heard_by_a_waiting_thread():
 
     def wait():
         for times in (1, 3):
-            hear(asked, times)
+            hear(asked, times, FOREVER)
             heard.append(times)
             ring(answered)
 
     other = threading.Thread(target=wait)
     other.start()
     ring(asked)
-    hear(answered, 1)
+    assert hear(answered, 1, FOREVER) == 1
     ring(asked)
     assert heard == [1]  # it waits for a third time
     ring(asked)
-    hear(answered, 2)
+    assert hear(answered, 2, FOREVER) == 2
     other.join(timeout=20)
     assert heard == [1, 3]
     assert not other.is_alive()
+
+
+def test_a_bell_that_nobody_rings_is_not_waited_for_longer_than_asked():
+    assert hear(np.zeros(1, np.int64), 1, 5000) == 0
+
+
+def test_a_thread_that_fails_does_not_leave_the_others_waiting(monkeypatch):
+    monkeypatch.setattr("simonides.threads._LEAST_ROWS", 64)
+
+    def fail(*_):
+        raise MemoryError("no room to serve")
+
+    with crew(2) as each:
+        curvature = Curvature(many("original", each), np.float32)
+        curvature(weights_of(1.0))  # compiled
+        monkeypatch.setattr(module.kernels, "serve", fail)
+
+        def multiply():
+            with curvature.shared():
+                curvature(weights_of(1.0))
+
+        with pytest.raises(MemoryError, match="no room to serve"):
+            multiply()
+        monkeypatch.undo()
+        monkeypatch.setattr("simonides.threads._LEAST_ROWS", 64)
+        multiply()

@@ -23,6 +23,12 @@ _PATIENCE = 2000
 OVER = 2**62
 """Set to this, a bell says that it will not be rung again."""
 
+FOREVER = 2**62
+"""Looks that never end."""
+
+A_WHILE = 100_000
+"""Looks that end in a fraction of a second: compiled code does not see an interrupt."""
+
 _ORDER = "seq_cst"
 _ALIGNMENT = 8
 
@@ -59,13 +65,13 @@ def ring(bell):  # type: ignore[no-untyped-def]
 
 
 @_jit
-def hear(bell, times):  # type: ignore[no-untyped-def]
-    """Wait until a bell has been rung so many times in all; return how often it was."""
-    looks = 0
-    while True:
-        rung = _load(bell.ctypes.data)
+def hear(bell, times, looks):  # type: ignore[no-untyped-def]
+    """Wait until a bell has been rung so many times in all, for so many looks at most; return its count."""
+    rung = _load(bell.ctypes.data)
+    for look in range(looks):
         if rung >= times:
-            return rung
-        looks += 1
-        if looks > _PATIENCE:
+            break
+        if look > _PATIENCE:
             _give_way()
+        rung = _load(bell.ctypes.data)
+    return rung

@@ -9,11 +9,12 @@ import numpy as np
 
 from simonides import threads
 from simonides.solvers import kernels
-from simonides.solvers.bells import OVER
+from simonides.solvers.bells import A_WHILE, OVER, hear
 from simonides.solvers.hinge import SLACK_PRICE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from concurrent.futures import Future
 
     from simonides.arrays import Reals
     from simonides.solvers.hinge import Hinge
@@ -49,7 +50,8 @@ class Curvature:
         self._search = np.empty(shape, precision)
         self._bent = np.empty((len(blocks), *shape), precision)
         self._asked, self._done = np.zeros((2, 1), np.int64)
-        self._own, self._others = self._work(slice(0, len(blocks))), 0
+        self._own, self._due = self._work(slice(0, len(blocks))), 0
+        self._serving: list[Future[None]] = []
         self._each = task.each
         self.precision = precision
         self.trace = float(len(pairs))
@@ -57,7 +59,13 @@ class Curvature:
     def __call__(self, direction: Reals) -> Reals:
         """Return the Hessian times a direction."""
         self._search[:] = direction
-        kernels.lead(self._asked, self._done, self._others, self._own)
+        self._due += len(self._serving)
+        answered = kernels.lead(self._asked, self._done, self._due, self._own)
+        while not answered:
+            for one in self._serving:
+                if one.done():
+                    one.result()  # it did not end by itself: this raises what went wrong
+            answered = hear(self._done, self._due, A_WHILE) >= self._due
         return np.asarray(self._bent.sum(axis=0))
 
     @property
@@ -76,17 +84,17 @@ class Curvature:
             yield
             return
         own, *rest = threads.shares(len(self._bent), crew.size)
-        self._asked[0] = 0
-        serving = []
+        asked, done = self._asked, self._done = np.zeros((2, 1), np.int64)
+        self._due = 0
         try:
             for part in rest:
-                work = self._work(part)
-                serving.append(crew.start(kernels.serve, self._asked, self._done, work))
-            self._own, self._others = self._work(own), len(rest)
+                self._serving.append(crew.start(kernels.serve, asked, done, self._work(part)))
+            self._own = self._work(own)
             yield
         finally:
-            self._asked[0] = OVER  # before anything else: who is not told would wait forever
-            self._own, self._others = whole, 0
+            asked[0] = OVER  # before anything else: who is not told would wait forever
+            serving, self._serving, self._own, self._due = self._serving, [], whole, 0
+            self._asked, self._done = np.zeros((2, 1), np.int64)
             for one in serving:
                 one.result()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from simonides.solvers.bells import OVER, hear, ring
+from simonides.solvers.bells import A_WHILE, FOREVER, OVER, hear, ring
 
 _jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 
@@ -137,19 +137,18 @@ def bend(blocks, edges, inputs, pairs, scales, price, leads, scratch, search, be
 def serve(asked, done, work):  # type: ignore[no-untyped-def]
     """Bend blocks every time that is asked for, until it is over."""
     turn = 1
-    while hear(asked, turn) < OVER:
+    while hear(asked, turn, FOREVER) < OVER:
         bend(*work)
         ring(done)
         turn += 1
 
 
 @_jit
-def lead(asked, done, others, work):  # type: ignore[no-untyped-def]
-    """Have all blocks bent: some here, the rest by others that serve."""
-    before = done[0]
+def lead(asked, done, due, work):  # type: ignore[no-untyped-def]
+    """Have all blocks bent, some here and the rest by others; return whether all rang in time."""
     ring(asked)
     bend(*work)
-    hear(done, before + others)
+    return hear(done, due, A_WHILE) >= due
 
 
 @_jit
