@@ -101,7 +101,7 @@ def test_a_task_that_workers_die_of_is_a_record(local, tmp_path):
         cluster.worker()
         victim.kill()
         output, errors = process.communicate(timeout=120)
-        assert process.returncode == 0, errors
+        assert process.returncode == 1, errors  # some tasks failed
         found = json.loads(output)
         assert 1 <= found["failed"] < 20
         assert found["done"] == 20 - found["failed"]

@@ -72,5 +72,5 @@ def test_a_verdict_does_not_depend_on_units(side, decades, facts, seed):
     problem = stretched(facts, decades, side, seed)
     found = decide(problem)
     assert found.verdict is expected
-    assert found.solution.steps < 60
+    assert found.solution.steps < 100  # of 400: not where a search gives up
     assert verify(found.certificate, problem).valid
