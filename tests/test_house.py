@@ -1,6 +1,7 @@
 """The shape of the house: imports go one way, and importing costs nothing."""
 
 import ast
+import re
 import resource
 import subprocess
 import sys
@@ -144,3 +145,13 @@ def test_the_front_door_names_what_it_exports():
 
 def test_typed_package_is_marked():
     assert (SOURCE / "py.typed").exists()
+
+
+@pytest.mark.parametrize("page", sorted((TESTS.parent / "docs").glob("*.md")), ids=lambda p: p.stem)
+def test_what_a_page_shows_and_links_to_exists(page):
+    """All but the pictures that are drawn when the pages are built."""
+    text = re.sub(r"^```(?!\{).*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    shown = re.findall(r"\{(?:include|literalinclude|image)\} (\S+)", text)
+    linked = re.findall(r"\]\(([^)#\s]+)[^)]*\)", text)
+    wanted = [name for name in shown + linked if "://" not in name and "_generated/" not in name]
+    assert [name for name in wanted if not (page.parent / name).exists()] == []

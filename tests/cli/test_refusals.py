@@ -12,6 +12,8 @@ from running import PROGRAM, answer, refused
 
 BAD = [
     (["capacity"], "dim"),
+    (["verify", "nowhere.npz"], "file = 'nowhere.npz' cannot be used"),
+    (["signal", "propagate", "--config", "nowhere.json"], "file = 'nowhere.json' cannot be used"),
     (["capacity", "--dim", "0"], "dim = 0"),
     (["capacity", "--dim", "-3"], "dim = -3"),
     (["capacity", "--dim", "1.5"], "--dim"),

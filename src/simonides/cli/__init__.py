@@ -28,8 +28,10 @@ def main() -> None:
         code = 0
     except usage_error as error:
         code = _complain(f"{error.format_message().rstrip('.')}: see 'simonides --help'")
-    except (BadArgumentError, OSError) as error:
+    except BadArgumentError as error:
         code = _complain(str(error))
+    except OSError as error:
+        code = _complain(_of_file(error))
     except MemoryError as error:
         code = _complain(
             f"out of memory: {str(error) or 'no more to be had'}: ask for less at once"
@@ -44,6 +46,14 @@ def main() -> None:
     if code == INTERRUPTED:
         sys.stderr.write("simonides: interrupted\n")
     raise SystemExit(code or 0)
+
+
+def _of_file(error: OSError) -> str:
+    """Say which file it was about, what the system found, and what to do."""
+    if error.filename is None or error.strerror is None:
+        return str(error)
+    remedy = "check the path" if isinstance(error, FileNotFoundError) else "choose another file"
+    return f"file = {error.filename!r} cannot be used: {error.strerror}: {remedy}"
 
 
 def _complain(reason: str) -> int:
