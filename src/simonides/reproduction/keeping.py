@@ -28,7 +28,7 @@ def kept(path: Path, settings: str, seed: int, compute: Callable[[], Tables]) ->
     """
     key = _digest({"version": __version__, "settings": settings, "seed": seed})
     content = _content(path)
-    if content is not None and content["key"] == key:
+    if content is not None and content.get("key") == key:
         return {part: _read(one) for part, one in content["tables"].items()}
     tables = compute()
     written = {part: _written(table) for part, table in tables.items()}
@@ -54,8 +54,7 @@ def _content(path: Path) -> dict[str, Any] | None:
     except ValueError:  # neither JSON nor, perhaps, text
         content = None
     if isinstance(content, dict) and content.get("digest") == _digest(content.get("tables")):
-        if "key" in content:
-            return content
+        return content
     aside = path.parent / "quarantine" / path.name
     aside.parent.mkdir(exist_ok=True)
     path.replace(aside)
