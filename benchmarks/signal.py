@@ -47,7 +47,7 @@ GRADIENT_NETWORKS = 3
 
 def depth() -> list[dict[str, Any]]:
     """Cosine through depth at the sizes of the paper's first figure, three networks each."""
-    return depth_of(FIRST_FIGURE, DEPTH_NETWORKS).records()
+    return depth_of(FIRST_FIGURE, range(DEPTH_NETWORKS)).records()
 
 
 def propagation() -> list[dict[str, Any]]:
@@ -100,7 +100,7 @@ def _quiet(asked: Architecture, **options: Any) -> Propagation:
 def gradients() -> list[dict[str, Any]]:
     """Gradient of the query weights at the sizes of the paper's figure, three networks a point."""
     sizes = ((256, 2048), (512, 2048), (256, 4096), (512, 4096))
-    return gradients_of(sizes, np.linspace(0.01, 3, 15), GRADIENT_NETWORKS).records()
+    return gradients_of(sizes, np.linspace(0.01, 3, 15), range(GRADIENT_NETWORKS)).records()
 
 
 def training() -> list[dict[str, Any]]:

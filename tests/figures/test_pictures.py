@@ -25,7 +25,7 @@ QUICK = {
     "hebbian": lambda: mechanism.hebbian(50),
     "around": lambda: storage.around(Setting(60, 60)),
     "attention": lambda: signal.attention(100),
-    "depth": lambda: signal.depth_of(SMALL, 2),
+    "depth": lambda: signal.depth_of(SMALL, range(2)),
     "propagation": lambda: signal.propagation_table(propagate(SMALL)),
     "trainability": lambda: signal.diagram_table(
         trainability_diagram(SMALL, ("beta", (0.2, 1.0, 3.0)), ("skip", (0.5, 3.0)), method="exact")

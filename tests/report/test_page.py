@@ -10,6 +10,7 @@ import pytest
 from simonides.curves import storage
 from simonides.curves.table import Table
 from simonides.experiments.sweep import Tally
+from simonides.report.links import linked
 from simonides.report.page import write_report
 from simonides.reproduction.catalogue import FIGURES
 from simonides.reproduction.claims.claim import Claim, Verdict
@@ -137,6 +138,12 @@ def test_a_claim_leads_to_its_figure_and_its_records(written):
         assert f'<a href="sweeps/thresholds-{place}/rows">sweeps/thresholds-{place}</a>' in text
     assert "Figure C.1" in text  # which this page does not show
     assert "within a tenth" in text
+
+
+def test_a_claim_on_signals_leads_to_its_figure_and_its_tables():
+    text = linked("signal/depth.json, Figure signal-depth", {}, ["signal-depth"])
+    assert '<a href="signal/depth.json">signal/depth.json</a>' in text
+    assert '<a href="#signal-depth">Figure signal-depth</a>' in text
 
 
 def test_files_named_under_a_figure_are_there(written):

@@ -5,11 +5,14 @@ import json
 
 import numpy as np
 import pytest
+from scipy import optimize
 
+from simonides.curves.table import Table
 from simonides.experiments.expand import predicted
 from simonides.reproduction.claims import capacities, equivalence, mechanism
 from simonides.reproduction.claims.catalogue import SWEEPS, claims_of
 from simonides.reproduction.claims.claim import Verdict
+from simonides.reproduction.plans import PLANS
 from simonides.reproduction.run import write_claims
 
 
@@ -62,6 +65,60 @@ def test_capacity_agrees_where_thresholds_follow_theory_and_not_where_they_do_no
     assert capacities.capacity_one_half(wrong).verdict is Verdict.DISAGREES
 
 
+def test_a_noisy_rate_does_not_agree(results, monkeypatch):
+    dims = np.array([12.0, 25.0, 50.0, 100.0])
+    load = 0.5 + 1 / np.log(dims)  # exactly the claimed rate
+
+    def table(error):
+        return Table(
+            "measured",
+            "Planted",
+            {
+                "dim": dims,
+                "decoupled": np.ones(4),
+                "load": load,
+                "load_stderr": np.full(4, error),
+                "facts_theory": np.array(
+                    [solved(x, dim) for x, dim in zip(load, dims, strict=True)]
+                ),
+            },
+            {},
+        )
+
+    for error, verdict in (
+        (1e-4, Verdict.AGREES),
+        (0.01, Verdict.IN_PART),
+        (0.1, Verdict.DISAGREES),
+    ):
+        monkeypatch.setattr(
+            capacities, "figure_c1", lambda _results, error=error: {"measured": table(error)}
+        )
+        assert capacities.rate_of_convergence(None).verdict is verdict, error
+
+
+def solved(load, dim):
+    """Return p with p log p / d^2 a given load."""
+    return float(optimize.brentq(lambda p: p * np.log(p) - load * dim**2, 2, 10 * dim**2))
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [(0.01, Verdict.AGREES), (0.1, Verdict.IN_PART), (0.3, Verdict.DISAGREES)],
+)
+def test_a_noisy_capacity_by_rank_does_not_agree(monkeypatch, error, verdict):
+    columns = {
+        "decoupled": [0.0],
+        "dim": [25.0],
+        "rank_fraction": [0.5],
+        "facts": [100.0],
+        "facts_theory": [100.0],
+        "facts_stderr": [100 * error],
+    }
+    table = Table("measured", "Planted", {k: np.array(v) for k, v in columns.items()}, {})
+    monkeypatch.setattr(capacities, "facts_per_parameter", lambda _results: {"measured": table})
+    assert capacities.rank_bound(None).verdict is verdict
+
+
 def test_thresholds_that_differ_are_told_apart(results):
     same = thresholds(results, lambda _kind, dim, i: dim**2 / 5 + 0.1 * i)
     apart = thresholds(
@@ -96,6 +153,37 @@ def test_a_protocol_that_recalls_less_is_seen(results):
         return row
 
     assert mechanism.adam_agrees(Changed(results, worse)).verdict is Verdict.DISAGREES
+
+
+def test_differences_of_opposite_sign_do_not_cancel(results):
+    def opposite(row):
+        if row["solver"] == "gradient":
+            row["accuracy"] = 0.5 + 0.1 * (1 if row["problem"] == "original" else -1)
+        elif row["solver"] == "cross-entropy":
+            row["accuracy"] = 0.5
+        return row
+
+    claim = mechanism.adam_agrees(Changed(results, opposite))
+    assert claim.verdict is Verdict.DISAGREES
+    assert "+0.1000" in claim.found
+    assert "-0.1000" in claim.found
+
+
+def test_the_protocol_is_compared_on_both_sides_of_capacity_by_the_solver_of_the_curves(results):
+    for plan in PLANS.values():
+        own = {solver for spec in plan.sweeps["protocol"] for solver in spec.solvers}
+        assert set(plan.sweeps["accuracy"][0].solvers) <= own
+    assert "below capacity" in mechanism.adam_agrees(results).found
+    assert "by another rule" in mechanism.adam_agrees(results).found
+
+    def beyond(row):
+        if row["solver"] == "gradient" and row["facts"] > predicted(row["problem"], 6, None):
+            row["accuracy"] = 0.0
+        return row
+
+    claim = mechanism.adam_agrees(Changed(results, beyond))
+    assert "beyond capacity" in claim.found
+    assert claim.verdict is Verdict.DISAGREES
 
 
 def test_spectra_of_the_initial_law_are_not_those_at_capacity(results):

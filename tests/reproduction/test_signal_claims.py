@@ -1,11 +1,13 @@
 """Claims about signals follow what networks did, and turn when they do otherwise."""
 
 import json
+import re
 
 import numpy as np
 import pytest
 
 from simonides.curves.table import Table
+from simonides.report.links import linked
 from simonides.reproduction import signals
 from simonides.reproduction.catalogue import FIGURES
 from simonides.reproduction.claims import signal
@@ -68,6 +70,86 @@ def test_collapse_agrees_with_the_limit_or_with_finite_size_or_not(results, plan
         assert signal.rank_collapse(planted("depth", measured=here)).verdict is verdict
 
 
+def test_collapse_of_the_other_beta_disagrees(results, planted):
+    layers = np.arange(21.0)
+    fast, slow = (1 - 0.9 * np.exp(-rate * layers) for rate in (0.15, 0.05))
+    columns = {
+        "beta": np.repeat([signals.BELOW, signals.ABOVE], layers.size),
+        "layer": np.tile(layers, 2),
+        "cosine": np.concatenate([fast, slow]),
+        "cosine_limit": np.concatenate([fast, slow]),
+        "cosine_simulated_stderr": np.full(2 * layers.size, 1e-3),
+    }
+    for cases, verdict in (((fast, slow), Verdict.AGREES), ((slow, fast), Verdict.DISAGREES)):
+        table = Table("depth", "Planted", columns | {"cosine_simulated": np.concatenate(cases)}, {})
+        assert signal.rank_collapse(planted("depth", measured=table)).verdict is verdict
+
+
+def test_the_right_last_cosine_at_the_wrong_rate_disagrees(results, planted):
+    layers = np.arange(21.0)
+    fast, slow = (1 - 0.9 * np.exp(-rate * layers) for rate in (0.15, 0.05))
+    sudden = np.where(layers < 20, 0.2, fast)  # all in the last block
+    columns = {
+        "beta": np.repeat([signals.BELOW, signals.ABOVE], layers.size),
+        "layer": np.tile(layers, 2),
+        "cosine": np.concatenate([fast, slow]),
+        "cosine_limit": np.concatenate([fast, slow]),
+        "cosine_simulated": np.concatenate([sudden, slow]),
+        "cosine_simulated_stderr": np.full(2 * layers.size, 1e-3),
+    }
+    table = Table("depth", "Planted", columns, {})
+    assert signal.rank_collapse(planted("depth", measured=table)).verdict is Verdict.DISAGREES
+
+
+def placements(*curves):
+    """Return networks that follow four curves, where theory has post, pre and twice centred ones."""
+    layers = np.arange(41.0)
+    right = (
+        1 - 0.8 * np.exp(-0.6 * layers),
+        1 - 0.8 / (1 + 0.5 * layers),
+        0.2 + 0.006 * layers,
+        0.2 + 0.004 * layers,
+    )
+    theory = np.concatenate(right)
+    columns = {
+        "placement": np.repeat(np.arange(4.0), layers.size),
+        "layer": np.tile(layers, 4),
+        "cosine": theory,
+        "cosine_limit": theory,
+        "cosine_simulated": np.concatenate([right[one] for one in curves]),
+        "cosine_simulated_stderr": np.full(theory.size, 1e-3),
+    }
+    return Table("placement", "Planted", columns, {})
+
+
+@pytest.mark.parametrize(
+    ("curves", "verdict"),
+    [
+        ((0, 1, 2, 3), Verdict.AGREES),
+        ((1, 0, 2, 3), Verdict.DISAGREES),
+        ((2, 3, 0, 1), Verdict.DISAGREES),
+        ((0, 0, 2, 3), Verdict.DISAGREES),
+        ((1, 1, 2, 3), Verdict.DISAGREES),
+    ],
+)
+def test_placements_that_trade_places_disagree(monkeypatch, curves, verdict):
+    table = placements(*curves)
+    monkeypatch.setattr(signals, "placement", lambda _results: {"measured": table})
+    assert signal.layer_norm(None).verdict is verdict
+
+
+def test_an_exponential_with_the_values_of_a_power_law_disagrees(monkeypatch):
+    table = placements(0, 1, 2, 3)
+    rows = table["placement"] == 1
+    early = table["layer"][rows] <= 3  # theory has post and pre furthest apart there
+    bent = np.where(early, table["cosine"][rows], 1 - np.exp(-0.3 * table["layer"][rows]))
+    cosine = table["cosine"].copy()
+    cosine[rows] = bent
+    here = changed(table, cosine_simulated=cosine)
+    monkeypatch.setattr(signals, "placement", lambda _results: {"measured": here})
+    assert signal.layer_norm(None).verdict is Verdict.DISAGREES
+
+
 def test_a_signal_that_is_not_preserved_disagrees(results, planted):
     table = signals.depth(results)["measured"]
     below = table.where("beta", signals.BELOW)
@@ -94,6 +176,10 @@ def test_every_claim_is_made_from_a_run(results):
     assert len({claim.name for claim in claims}) == len(claims) == 7
     for claim in claims:
         assert claim.topic == "signal"
+        assert claim.criterion.startswith("agrees: ")
+        assert "; in part: " in claim.criterion
+        for name in re.findall(r"signal/[a-z]+\.json", linked(claim.data, {}, FIGURES)):
+            assert (results.out / name).is_file()
         assert any(letter.isdigit() for letter in claim.found), claim
     assert signal.signal_claims(results, [FIGURES["C.2"]]) == []
 

@@ -5,13 +5,14 @@ import pytest
 
 from simonides.estimate import Estimate
 from simonides.reproduction.claims.claim import Verdict, graded, is_near
-from simonides.reproduction.claims.equivalence import verdict_on_differences
+from simonides.reproduction.claims.equivalence import compared, verdict_on_differences
 from simonides.reproduction.claims.statistics import (
     chance_of_zero,
     distance,
     exponent,
     permutation_p,
     pooled,
+    smallest_p,
 )
 from simonides.reproduction.volume import volumes
 
@@ -29,6 +30,13 @@ def test_one_law_is_not_told_apart_and_two_are():
     assert 0.2 < np.mean(chances) < 0.8  # uniform on average: 1/2, deviation 0.065
     assert permutation_p(instances(rng, 5), instances(rng, 5, 0.5)) == pytest.approx(2 / 252)
     assert permutation_p(instances(rng, 9), instances(rng, 9, 0.5)) < 0.002
+
+
+@pytest.mark.parametrize(("one", "other"), [(3, 3), (3, 4), (5, 5), (9, 9)])
+def test_the_smallest_p_is_that_of_laws_far_apart(one, other):
+    rng = np.random.default_rng(5)
+    far = permutation_p(instances(rng, one), instances(rng, other, 5.0))
+    assert smallest_p(one, other) == pytest.approx(far)
 
 
 def test_distance_is_that_of_the_means():
@@ -85,3 +93,43 @@ def test_the_decoupled_volume_is_exact_and_the_original_s_is_smaller():
     original, decoupled = found[3]
     assert original.value < decoupled.value - 3 * decoupled.stderr
     assert is_near(found[2][0], 0.25)  # two facts: the signs of two independent scores
+
+
+def parts(rng, shift, each, count=4):
+    """Return rows of two problems, in some parts, whose laws lie apart by a shift."""
+    return {
+        f"part {number}": [
+            {"problem": problem, "law": law}
+            for problem, moved in (("original", 0.0), ("decoupled", shift))
+            for law in instances(rng, each, moved)
+        ]
+        for number in range(count)
+    }
+
+
+def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
+    rng = np.random.default_rng(6)
+    verdicts = {
+        (shift, each): compared(parts(rng, shift, each), lambda row: row["law"])
+        for shift in (0.0, 0.1, 1.0)
+        for each in (4, 9)
+    }
+    assert verdicts[0.0, 9][1] is Verdict.AGREES
+    assert verdicts[0.1, 9][1] is Verdict.IN_PART  # told apart, but near
+    assert verdicts[1.0, 9][1] is Verdict.DISAGREES
+    assert verdicts[0.0, 4][1] is Verdict.IN_PART
+    assert verdicts[1.0, 4][1] is Verdict.DISAGREES  # as far apart as four can be
+    for (_, each), (words, _) in verdicts.items():
+        assert ("too few instances to tell" in words) == (each == 4)
+
+
+def test_laws_that_are_far_apart_for_noise_do_not_agree():
+    rng = np.random.default_rng(7)
+    spread = {"one": []}
+    for problem in ("original", "decoupled"):
+        for place in range(9):
+            shift = 3 * rng.standard_normal() + (place == 0)
+            spread["one"].append({"problem": problem, "law": instances(rng, 1, shift)[0]})
+    words, verdict = compared(spread, lambda row: row["law"])
+    assert float(words.split()[1]) > 0.1, words
+    assert verdict is Verdict.IN_PART

@@ -41,7 +41,7 @@ TINY = Plan(
                 (6,),
                 ("cross-entropy", {"name": "gradient", "max_steps": 50}),
                 2,
-                loads=(0.5,),
+                loads=(0.5, 2.0),
             ),
         ),
     },

@@ -90,16 +90,16 @@ def attention(_dim: int) -> Table:
 def depth(_dim: int) -> Table:
     """Return the cosine through depth below and above the critical beta, at a small size."""
     small = replace(FIRST_FIGURE, tokens=128, dim=256, hidden=256, layers=30)
-    return depth_of(small, len(_SEEDS))
+    return depth_of(small, _SEEDS)
 
 
-def depth_of(architecture: Architecture, networks: int) -> Table:
+def depth_of(architecture: Architecture, seeds: range) -> Table:
     """Return theory, its limit and simulated networks through depth, at two betas."""
     rows = []
     for beta in BETAS:
         asked = replace(architecture, beta=beta)
         exact, limit = propagate(asked), _limit(asked)
-        run = simulate(asked, range(networks), backward=False)
+        run = simulate(asked, seeds, backward=False)
         for layer in range(asked.layers + 1):
             rows.append(
                 {
@@ -112,7 +112,7 @@ def depth_of(architecture: Architecture, networks: int) -> Table:
                 }
             )
     sizes = {name: float(getattr(architecture, name)) for name in ("tokens", "dim", "layers")}
-    return stacked("depth", "Tokens align with depth", rows, **sizes, networks=float(networks))
+    return stacked("depth", "Tokens align with depth", rows, **sizes, networks=float(len(seeds)))
 
 
 def placement(_dim: int) -> Table:
@@ -135,10 +135,10 @@ def placement(_dim: int) -> Table:
 
 def gradients(_dim: int) -> Table:
     """Return the query weights' gradient of one layer against beta, and simulated networks."""
-    return gradients_of(((128, 256), (256, 512)), np.linspace(0.1, 3, 15), len(_SEEDS))
+    return gradients_of(((128, 256), (256, 512)), np.linspace(0.1, 3, 15), _SEEDS)
 
 
-def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], networks: int) -> Table:
+def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], seeds: range) -> Table:
     """Return theory, its limit and simulated networks at dimensions and tokens, for each beta."""
     rows = []
     betas = [float(beta) for beta in betas]
@@ -146,7 +146,7 @@ def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], netwo
         for beta in betas:
             asked = one_layer(dim, tokens, beta)
             scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens
-            run = simulate(asked, range(networks))
+            run = simulate(asked, seeds)
             rows.append(
                 {
                     "dim": float(dim),

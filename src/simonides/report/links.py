@@ -13,14 +13,16 @@ if TYPE_CHECKING:
 
     from simonides.experiments.spec import Spec
 
-_NAMED = re.compile(r"sweeps/(?P<sweep>[a-z]+)|Figure (?P<figure>[A-Za-z0-9.]+)")
+_NAMED = re.compile(
+    r"sweeps/(?P<sweep>[a-z]+)|(?P<tables>signal/[a-z]+\.json)|Figure (?P<figure>[A-Za-z0-9.-]+)"
+)
 
 
 def linked(data: str, sweeps: Mapping[str, Sequence[Spec]], shown: Iterable[str]) -> str:
     """Return the words that name a claim's data, as HTML with links.
 
-    A sweep leads to the folder of each of its specs, beside the page, and a figure to its place on it;
-    ``shown`` are the names of the figures there.
+    A sweep leads to the folder of each of its specs and a table of signals to its file, beside the page,
+    and a figure to its place on it; ``shown`` are the names of the figures there.
     """
     there = set(shown)
 
@@ -31,6 +33,8 @@ def linked(data: str, sweeps: Mapping[str, Sequence[Spec]], shown: Iterable[str]
                 anchor(f"sweeps/{sweep}-{place}/rows", f"sweeps/{sweep}-{place}")
                 for place in range(1, len(sweeps[sweep]) + 1)
             )
+        if match["tables"]:
+            return anchor(match[0], match[0])
         if figure in there:
             return anchor(f"#{FIGURES[figure].file}", match[0])
         return match[0]

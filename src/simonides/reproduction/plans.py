@@ -72,7 +72,7 @@ def _spec(
 
 
 def _solvers_of_protocol(steps: int) -> tuple[Any, ...]:
-    return ("cross-entropy", {"name": "gradient", "max_steps": steps})
+    return (*_TRAINED, {"name": "gradient", "max_steps": steps})
 
 
 _THRESHOLD = ("threshold",)

@@ -6,7 +6,6 @@ are read from there.
 
 from __future__ import annotations
 
-import json
 import math
 import warnings
 from dataclasses import dataclass, replace
@@ -24,7 +23,7 @@ from simonides.curves.signal import (
     gradients_of,
 )
 from simonides.curves.table import Table, stacked
-from simonides.experiments.shards import write_whole
+from simonides.reproduction.keeping import kept
 from simonides.signal.architecture import Architecture
 from simonides.signal.critical import critical_residual
 from simonides.signal.diagram import trainability_diagram
@@ -58,6 +57,11 @@ class Scale:
     diagram: Architecture
     points: tuple[tuple[float, ...], tuple[float, ...]]
     networks: int
+    seed: int = 0
+
+    def seeds(self, times: int = 1) -> range:
+        """Return the networks' seeds, for ``times`` as many of them as usual."""
+        return range(self.seed, self.seed + times * self.networks)
 
 
 _SKIP = Architecture(tokens=128, dim=192, layers=12, activation=None, beta=0.3, cosine=0.1)
@@ -120,7 +124,7 @@ def _depth(scale: Scale) -> dict[str, Table]:
     rows = []
     for beta in (BELOW, ABOVE):
         asked = replace(scale.depth, beta=beta, layers=1)
-        run = simulate(asked, range(4 * scale.networks), backward=False)
+        run = simulate(asked, scale.seeds(4), backward=False)
         exact, limit = propagate(asked), _limit(asked)
         rows.append(
             {
@@ -136,7 +140,7 @@ def _depth(scale: Scale) -> dict[str, Table]:
             }
         )
     attention = stacked("attention", "Attention of the first block", rows)
-    return {"measured": depth_of(scale.depth, scale.networks), "attention": attention}
+    return {"measured": depth_of(scale.depth, scale.seeds()), "attention": attention}
 
 
 def _skip(scale: Scale) -> dict[str, Table]:
@@ -145,7 +149,7 @@ def _skip(scale: Scale) -> dict[str, Table]:
     rows = []
     for share in (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0):
         here = replace(asked, attention_skip=share * critical)
-        run = simulate(here, range(2 * scale.networks), backward=False)
+        run = simulate(here, scale.seeds(2), backward=False)
         rows.append(
             {
                 "skip": here.attention_skip,
@@ -182,7 +186,7 @@ def _placement(scale: Scale) -> dict[str, Table]:
     for number, (norm, centred) in enumerate(PLACEMENTS):
         asked = replace(scale.placement, norm=norm, centred=centred)
         found, limit = _table(asked), _limit(asked)
-        run = simulate(asked, range(scale.networks), backward=False)
+        run = simulate(asked, scale.seeds(), backward=False)
         for layer in range(asked.layers + 1):
             rows.append(
                 {
@@ -201,7 +205,7 @@ def _placement(scale: Scale) -> dict[str, Table]:
 
 def _gradients(scale: Scale) -> dict[str, Table]:
     betas = np.linspace(0.05, 3, scale.betas)
-    return {"measured": gradients_of(scale.gradients, betas, scale.networks)}
+    return {"measured": gradients_of(scale.gradients, betas, scale.seeds())}
 
 
 def _trainability(scale: Scale) -> dict[str, Table]:
@@ -217,7 +221,7 @@ def _trainability(scale: Scale) -> dict[str, Table]:
     rows = []
     for (row, strength), (column, beta) in product(enumerate(skips), enumerate(betas)):
         here = replace(scale.diagram, beta=beta, attention_skip=strength, mlp_skip=strength)
-        run = simulate(here, range(scale.networks))
+        run = simulate(here, scale.seeds())
         rows.append(
             {
                 "beta": beta,
@@ -250,31 +254,6 @@ def _table(asked: Architecture) -> Any:
 def _kept(
     results: Results, name: str, compute: Callable[[Scale], dict[str, Table]]
 ) -> dict[str, Table]:
-    """Return tables from the file of an earlier run with the same settings, or compute and keep them."""
     scale = SCALES[results.plan.name]
     path = results.out / "signal" / f"{name}.json"
-    if path.exists():
-        kept = json.loads(path.read_text(encoding="utf-8"))
-        if kept["settings"] == repr(scale):
-            return {part: _read(one) for part, one in kept["tables"].items()}
-    tables = compute(scale)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written = {part: _written(table) for part, table in tables.items()}
-    content = json.dumps({"settings": repr(scale), "tables": written}, indent=1)
-    write_whole(path, content.encode())
-    return tables
-
-
-def _written(table: Table) -> dict[str, Any]:
-    columns = {name: np.asarray(values).tolist() for name, values in table.columns.items()}
-    return {
-        "name": table.name,
-        "title": table.title,
-        "columns": columns,
-        "settings": dict(table.settings),
-    }
-
-
-def _read(kept: dict[str, Any]) -> Table:
-    columns = {name: np.array(values) for name, values in kept["columns"].items()}
-    return Table(kept["name"], kept["title"], columns, kept["settings"])
+    return kept(path, repr(scale), scale.seed, lambda: compute(scale))

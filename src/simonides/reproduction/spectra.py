@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 BINS: Reals = np.linspace(0.0, 2.4, 25)
 """Edges of the bins of singular values whose mean square is one."""
 
+GRID: Reals = np.linspace(0.0, 3.0, 301)
+"""Singular values, mean square one, at which distributions are compared."""
+
 _SEED = 32
 _INITIAL_DIM, _INITIAL_DRAWS = 200, 10
 
@@ -78,6 +81,12 @@ def figure_c2(_results: Results) -> dict[str, Table]:
 def unit_values(row: Row) -> Reals:
     """Return a row's non-zero singular values, scaled to a mean square of one."""
     return np.asarray(row["singular_values"])[: row["rank"]] * math.sqrt(row["rank"] / row["dim"])
+
+
+def measured_distribution(row: Row) -> Reals:
+    """Return the distribution function of a row's non-zero singular values on ``GRID``."""
+    values = np.sort(unit_values(row))
+    return np.asarray(np.searchsorted(values, GRID, side="right") / values.size)
 
 
 def unit_distribution(law: Law, grid: Reals) -> Reals:

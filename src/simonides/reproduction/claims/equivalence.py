@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,10 +10,15 @@ from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.reproduction.capacities import difference
 from simonides.reproduction.claims.claim import Claim, Verdict, graded, is_near
-from simonides.reproduction.claims.statistics import chance_of_zero, distance, permutation_p
+from simonides.reproduction.claims.statistics import (
+    chance_of_zero,
+    distance,
+    permutation_p,
+    smallest_p,
+)
 from simonides.reproduction.plans import BOTH
 from simonides.reproduction.results import groups, largest_common_dim, regime_of, score_distribution
-from simonides.reproduction.spectra import near_capacity, unit_values
+from simonides.reproduction.spectra import measured_distribution, near_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -34,11 +39,11 @@ _SMALL_DISTANCE = 0.1
 """Of distribution functions: a third of that between the laws at capacity and at initialisation."""
 
 _CRITERION = (
-    "agrees: smallest p times their number at least 0.01, the chance of calling equal laws different; in "
-    "part: distances below 0.1, a third of that between the laws at capacity and at initialisation"
+    "agrees: distances below 0.1, a third of that between the laws at capacity and at initialisation, and "
+    "smallest p times their number at least 0.01, the chance of calling equal laws different, with "
+    "instances enough for p to be lower; disagrees: a distance of 0.1 or more whose p is lower, or as low "
+    "as so few instances allow; in part: otherwise"
 )
-
-_GRID: Reals = np.linspace(0.0, 3.0, 301)
 
 
 def thresholds(results: Results) -> Claim:
@@ -106,7 +111,7 @@ def spectra(results: Results) -> Claim:
         for (at, fraction), part in groups(near, "dim", "rank_fraction").items()
         if at == dim
     }
-    words, verdict = _compared(parts, _spectrum)
+    words, verdict = compared(parts, measured_distribution)
     return Claim(
         "equal-spectra",
         "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
@@ -126,7 +131,7 @@ def scores(results: Results) -> Claim:
     for row in found:
         if row["dim"] == dim:
             parts.setdefault(f"{regime_of(row):g} of capacity", []).append(row)
-    words, verdict = _compared(parts, lambda row: score_distribution(row, "target"))
+    words, verdict = compared(parts, lambda row: score_distribution(row, "target"))
     return Claim(
         "equal-scores",
         "Target scores have the same law in the two problems (Section 3.3, Fig. 4)",
@@ -138,24 +143,28 @@ def scores(results: Results) -> Claim:
     )
 
 
-def _compared(parts: dict[str, list[Row]], law: Callable[[Row], Reals]) -> tuple[str, Verdict]:
-    words, chances, distances = [], [], []
+def compared(parts: dict[str, list[Row]], law: Callable[[Row], Reals]) -> tuple[str, Verdict]:
+    """Return in words how far apart the laws of the two problems are in each part, and the verdict.
+
+    Laws are told apart if p is below the level shared among the parts; with few instances p cannot be, and
+    the verdict is not that they agree.
+    """
+    words, decidable, told, close, possible = [], [], [], [], []
+    level = _LEVEL / len(parts)
     for name, part in parts.items():
         one, other = (
             np.array([law(row) for row in part if row["problem"] == problem]) for problem in BOTH
         )
-        chances.append(permutation_p(one, other))
-        distances.append(distance(one, other))
-        words.append(
-            f"{name}: {distances[-1]:.3f} (p = {chances[-1]:.2g}, {len(one)} and {len(other)})"
-        )
-    whole = min(chances) * len(chances) >= _LEVEL
-    return "; ".join(words), graded(whole, max(distances) < _SMALL_DISTANCE)
-
-
-def _spectrum(row: Row) -> Any:
-    values = np.sort(unit_values(row))
-    return np.searchsorted(values, _GRID, side="right") / values.size
+        chance, apart = permutation_p(one, other), distance(one, other)
+        least = smallest_p(len(one), len(other))
+        decidable.append(least < level)
+        told.append(chance < level)
+        possible.append(apart < _SMALL_DISTANCE or chance > max(level, least) * (1 + 1e-9))
+        words.append(f"{name}: {apart:.3f} (p = {chance:.2g}, {len(one)} and {len(other)})")
+        close.append(apart < _SMALL_DISTANCE)
+    if not all(decidable):
+        words.append("too few instances to tell")
+    return "; ".join(words), graded(all(decidable) and all(close) and not any(told), all(possible))
 
 
 def _beyond(rows: list[Row]) -> list[float]:

@@ -66,6 +66,20 @@ def permutation_p(one: Reals, other: Reals) -> float:
     return (hits + added) / (len(choices) + added)
 
 
+def smallest_p(one: int, other: int) -> float:
+    """Return the smallest value that ``permutation_p`` can take for two sets of these sizes.
+
+    Sets of one size that trade places are as far apart as before, so two ways then reach the furthest.
+
+    >>> f"{smallest_p(4, 4):.3f}, {smallest_p(4, 5):.3f}"
+    '0.029, 0.008'
+    """
+    ways = math.comb(one + other, one)
+    if ways > _MOST_PERMUTATIONS:
+        return 1 / (_MOST_PERMUTATIONS + 1)
+    return (2 if one == other else 1) / ways
+
+
 def exponent(x: Sequence[float], y: Sequence[Estimate]) -> Estimate:
     """Return the slope of log y against log x by weighted least squares.
 
