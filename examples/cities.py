@@ -1,6 +1,6 @@
 """City to country: how many real facts one 384 x 384 map recalls, by rule and at best."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,12 +18,15 @@ from simonides.solvers.pseudo_inverse import pseudo_inverse
 ASKED = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 """Numbers of cities that the rules are asked to store; then all of them."""
 
-TRIALS = {
-    "true": (8_000, 10_000, 11_000, 12_000),
-    "shuffled": (3_000, 3_300, 3_600, 4_000),
-    "drawn evenly": (12_000, 14_000, 15_000, 16_000),
+TRIALS: Mapping[str, tuple[int, ...]] = {
+    "true": (8_000,),
+    "shuffled": (3_000, 3_300, 3_600),
+    "drawn evenly": (12_000, 14_000),
 }
-"""Numbers of cities at which the optimal memory decides, by labels: up to the first that does not fit."""
+"""Numbers of cities at which the optimal memory decides, by labels; closer to the edge it takes longer."""
+
+MAX_STEPS = 400
+"""Newton steps after which a decision is given up."""
 
 _SEED = 1
 
@@ -88,24 +91,30 @@ def by_rule(atlas: Atlas) -> Iterator[dict[str, Any]]:
                 }
 
 
-def decision(atlas: Atlas, labels: str, facts: int) -> dict[str, Any]:
+def decision(atlas: Atlas, labels: str, facts: int, max_steps: int = MAX_STEPS) -> dict[str, Any]:
     """Return whether the optimal memory stores so many facts, with proof, and how long that takes."""
-    found = decide(atlas.problem(labels, facts, whitened=True), threads=1)
+    problem = atlas.problem(labels, facts, whitened=True)
+    found = decide(problem, max_steps=max_steps, threads=1)
     return {
         "labels": labels,
         "asked": facts,
         "verdict": str(found.verdict),
         "recalled": found.solution.recalled,
         "steps": found.solution.steps,
+        "max_steps": max_steps,
         "seconds": found.seconds,
     }
 
 
-def decisions(atlas: Atlas) -> Iterator[dict[str, Any]]:
-    """Yield decisions for more and more cities, until they do not fit."""
-    for labels, trials in TRIALS.items():
-        for facts in trials:
-            found = decision(atlas, labels, facts)
+def decisions(
+    atlas: Atlas,
+    trials: Mapping[str, tuple[int, ...]] = TRIALS,
+    max_steps: int = MAX_STEPS,
+) -> Iterator[dict[str, Any]]:
+    """Yield decisions for more and more cities, by labels, until they do not fit or none falls."""
+    for labels, numbers in trials.items():
+        for facts in numbers:
+            found = decision(atlas, labels, facts, max_steps)
             yield found
             if found["verdict"] != Verdict.STORABLE:
                 break

@@ -6,8 +6,8 @@ encoding needs PyTorch, and that once: vectors of texts are kept in the user's c
 
 import hashlib
 import os
-import tempfile
 from collections.abc import Sequence
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -58,11 +58,16 @@ def tokens_of(texts: Sequence[str]) -> list[tuple[int, ...]]:
 
 def text_vectors(texts: Sequence[str], *, cache: Path | None = None) -> Reals:
     """Return the encoder's vector of each text, from the cache folder or encoded now."""
-    digest = hashlib.sha256("\0".join(texts).encode()).hexdigest()[:16]
-    path = (cache_folder() if cache is None else cache) / f"sentences-{digest}.npy"
+    path = (cache_folder() if cache is None else cache) / f"sentences-{_digest(texts)}.npy"
     if not path.exists():
         _keep(path, _encoded(texts))
     return np.load(path, allow_pickle=False).astype(np.float64)
+
+
+def _digest(texts: Sequence[str]) -> str:
+    """Return what tells texts apart, and releases of the encoder: another one may encode otherwise."""
+    read = "\0".join((PACKAGE, version(PACKAGE), *texts))
+    return hashlib.sha256(read.encode()).hexdigest()[:16]
 
 
 def _encoded(texts: Sequence[str]) -> np.ndarray:
@@ -77,6 +82,10 @@ def _encoded(texts: Sequence[str]) -> np.ndarray:
 def _keep(path: Path, vectors: np.ndarray) -> None:
     """Write vectors whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
-        np.save(file, vectors)
-    Path(file.name).replace(path)
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with part.open("wb") as file:
+            np.save(file, vectors)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

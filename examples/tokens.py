@@ -1,7 +1,7 @@
 """Token to token: do the vectors of a real encoder store like random ones?"""
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,6 @@ from simonides import OriginalProblem, capacity
 from simonides.arrays import Integers, Reals, Truths
 from simonides.estimate import Estimate
 from simonides.solvers.threshold import threshold
-
-SIZES = {20: 12, 40: 12, 100: 3}
-"""Dimensions, and how many instances of each."""
 
 _BEGIN_BELOW = 0.92
 """Where outputs differ in length fewer facts fit, so the search begins lower."""
@@ -65,6 +62,14 @@ _UNEVEN = ("tokens", "random directions, tokens' lengths")
 """For these, theory can be asked with the tokens' lengths."""
 
 
+INSTANCES: Mapping[int, Mapping[str, int]] = {
+    20: dict.fromkeys(OUTPUTS, 12),
+    40: dict.fromkeys(OUTPUTS, 12),
+    100: {"tokens": 3, "tokens at unit length": 2},
+}
+"""How many instances of each case, by dimension; in 100 dimensions one takes long."""
+
+
 def instance(tokens: Reals, outputs: str, seed: int, most: int) -> OriginalProblem:
     """Return facts from random tokens to other random tokens, or what replaces these."""
     of_inputs, of_outputs, of_controls = np.random.default_rng(seed).spawn(3)
@@ -80,15 +85,17 @@ def measured(tokens: Reals, outputs: str, seed: int) -> int:
     return threshold(problem.prefix, guess, most=problem.facts, threads=1).facts
 
 
-def run(jobs: int) -> Iterator[list[dict[str, Any]]]:
+def run(
+    jobs: int, instances: Mapping[int, Mapping[str, int]] = INSTANCES
+) -> Iterator[list[dict[str, Any]]]:
     """Measure thresholds at several dimensions; yield all rows so far."""
     vectors = token_vectors()
     rows: list[dict[str, Any]] = []
-    for dim, instances in SIZES.items():
+    for dim, cases in instances.items():
         tokens = leading_directions(vectors, dim)
         by_lengths = facts_that_fit(lengths(tokens)[:, 0], dim)
-        for outputs in OUTPUTS:
-            tasks = (delayed(measured)(tokens, outputs, seed) for seed in range(instances))
+        for outputs, number in cases.items():
+            tasks = (delayed(measured)(tokens, outputs, seed) for seed in range(number))
             rows.append(summary(dim, outputs, Parallel(n_jobs=jobs)(tasks), by_lengths))
             yield rows
 
@@ -108,7 +115,7 @@ def summary(dim: int, outputs: str, thresholds: list[int], by_lengths: Estimate)
     }
 
 
-def length_histogram(vectors: Reals, dim: int = max(SIZES)) -> dict[str, Any]:
+def length_histogram(vectors: Reals, dim: int = max(INSTANCES)) -> dict[str, Any]:
     """Return how long tokens are in their largest directions, and how long Gaussian vectors are."""
     sizes = lengths(leading_directions(vectors, dim))[:, 0]
     edges = np.linspace(0, 1.05 * sizes.max(), 61)
@@ -124,7 +131,7 @@ def length_histogram(vectors: Reals, dim: int = max(SIZES)) -> dict[str, Any]:
 def crowd(vectors: Reals) -> list[dict[str, Any]]:
     """Return how many tokens are short, and how alike the directions of the short and the long are."""
     rows = []
-    for dim in SIZES:
+    for dim in INSTANCES:
         tokens = leading_directions(vectors, dim)
         short, directions = is_short(tokens), unit(tokens)
         rows.append(

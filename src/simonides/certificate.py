@@ -314,8 +314,9 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     values = np.ldexp(values, -int(np.frexp(values.max())[1]))  # the largest is between 1/2 and 1
     order = np.argsort(facts, kind="stable")
     facts, rivals, values = facts[order], rivals[order], values[order]
+    inputs = np.asarray(problem.inputs)  # all at once: what is pulled is as large
     pulled, magnitudes = np.zeros((2, *problem.target_outputs.shape))
-    sizes = _lengths(problem.inputs)
+    sizes = _lengths(inputs)
     weight, possible = 0.0, False
     for rows, outputs in problem.contests(int(facts[-1]) + 1):
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
@@ -334,14 +335,14 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
         return 0.0, ""
     if weight == 0:
         return np.nan, "multipliers underflow"
-    total = pulled.T @ problem.inputs
-    magnitude = magnitudes.T @ np.abs(problem.inputs)
+    total = pulled.T @ inputs
+    magnitude = magnitudes.T @ np.abs(inputs)
     # A sum over a fact's pairs, in chunks, then one over facts.
     rounding = _gamma(2 * int(np.bincount(facts).max()) + problem.facts + 8)
     numerator = (
         _length(total)
         + rounding * _length(magnitude)
-        + len(values) * total.size * _UNDERFLOW * (1 + float(np.abs(problem.inputs).max()))
+        + len(values) * total.size * _UNDERFLOW * (1 + float(np.abs(inputs).max()))
     ) * (1 + _gamma(total.size + 8))
     return numerator / (weight * (1 - _gamma(len(values) + sum(total.shape) + 16))), ""
 

@@ -1,14 +1,16 @@
 """Inputs mapped from a file: the rules read them block by block, and find the same."""
 
 import tracemalloc
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from drawn import gaussian, shared
 from numpy.lib.format import open_memmap
 
-from simonides import AssociativeMemory, verify
+from simonides import AssociativeMemory, OriginalProblem, decide, verify
 from simonides.certificate import Claim
+from simonides.memory.facts import Facts
 from simonides.memory.mapped import MappedProblem
 
 
@@ -84,6 +86,21 @@ def test_a_streamed_memory_carries_its_proof(tmp_path, normalize, rank):
     assert in_blocks.margin_bound == pytest.approx(at_once.margin_bound)
     other = MappedProblem.of(memory.facts_.where(slice(0, 19)))
     assert not verify(memory.certificate_, other).valid
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_a_proof_that_facts_do_not_fit_holds_of_the_same_facts_in_a_file(tmp_path, dtype):
+    X, outputs, targets = shared(60, 3, 12)
+    X = X.astype(dtype)
+    facts = Facts(mapped(tmp_path / "x.npy", X), outputs, targets)
+    whole, mapping = OriginalProblem(X, outputs, targets), MappedProblem.of(facts)
+    proof = decide(whole).certificate
+    assert proof.claim is Claim.NOT_STORABLE
+    from_file, at_once = verify(proof, mapping), verify(proof, whole)
+    assert from_file.valid
+    assert from_file == at_once
+    flawed = replace(proof, multipliers=np.ones_like(proof.multipliers))
+    assert not verify(flawed, mapping).valid
 
 
 @pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")

@@ -1,11 +1,18 @@
 """What the guides show is what the examples wrote, and the plan is what the command prints today."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from encoder_files import needs
 
-from examples import layers, published
+from examples import cities, layers, published, tokens
+from simonides import OriginalProblem
+from simonides.estimate import Estimate
+
+UNKEPT = (20, 40, 100)
+"""Dimensions measured before thresholds of single instances were kept, and not again since."""
 
 
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):
@@ -19,6 +26,42 @@ def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     assert len(written) == 5
     for path in written:
         assert path.read_text() == (shown / path.name).read_text(), path.name
+
+
+def test_rows_of_tokens_are_what_the_example_writes():
+    rows = published.read()["tokens"]["rows"]
+    written = tokens.summary(20, "tokens", [80, 90], Estimate(85.0, 1.0))
+    cases = {(dim, name): n for dim, names in tokens.INSTANCES.items() for name, n in names.items()}
+    assert {(row["dim"], row["outputs"]): row["instances"] for row in rows} == cases
+    for row in rows:
+        assert list(row) == list(written), (row["dim"], row["outputs"])
+        if row["thresholds"] is None:
+            assert row["dim"] in UNKEPT
+            continue
+        by_lengths = Estimate(row["theory_lengths"], row["theory_lengths_stderr"])
+        again = tokens.summary(row["dim"], row["outputs"], row["thresholds"], by_lengths)
+        assert {key: again[key] for key in ("instances", "mean", "stderr", "theory")} == (
+            pytest.approx({key: row[key] for key in ("instances", "mean", "stderr", "theory")})
+        )
+
+
+def test_rows_of_cities_are_what_the_example_writes():
+    found = published.read()["cities"]
+    few = np.random.default_rng(0)
+    atlas = SimpleNamespace(
+        problem=lambda _labels, facts, whitened: OriginalProblem(
+            few.standard_normal((facts, 6)), few.standard_normal((4, 6)), np.arange(facts) % 4
+        )
+    )
+    written = list(cities.decisions(atlas, {"true": (4, 400, 500)}, max_steps=60))
+    assert [row["asked"] for row in written] == [4, 400], "none after the first that does not fit"
+    assert {row["max_steps"] for row in written} == {60}
+    asked = [(labels, facts) for labels, trials in cities.TRIALS.items() for facts in trials]
+    assert [(row["labels"], row["asked"]) for row in found["decisions"]] == asked
+    for row in found["decisions"]:
+        assert list(row) == list(written[0])
+        assert row["steps"] <= row["max_steps"] == cities.MAX_STEPS
+        assert (row["recalled"] == row["asked"]) == (row["verdict"] == "storable")
 
 
 @pytest.mark.slow

@@ -135,10 +135,11 @@ def test_twelve_layers_agree_with_networks_within_a_factor(norm, beta):
         tokens=96, dim=192, layers=12, hidden=192, causal=True, norm=norm, beta=beta,
         attention_skip=skip, mlp_skip=skip,
     )  # fmt: skip
-    seen = simulate(asked, range(3))
+    seen = simulate(asked, range(12))
     ratio = propagate(asked).gradients.tokens[0] / seen.mean.gradient[0]
-    error = seen.stderr.gradient[0] / seen.mean.gradient[0]
-    assert abs(math.log(ratio)) < math.log(1.35) + 4 * error
+    assert seen.stderr.gradient[0] / seen.mean.gradient[0] < 0.15, "a mean that can tell"
+    # Theory without a mask is off by 0.6 at beta = 0.5, by 2.5 and 4.9 at beta = 3.
+    assert abs(math.log(ratio)) < math.log(1.4)
 
 
 @pytest.mark.slow

@@ -92,6 +92,21 @@ def test_an_architecture_that_is_given_wins():
     assert np.allclose(found.theory.entropy, np.log(48))
 
 
+def test_an_architecture_that_is_given_is_asked_at_the_batch_s_tokens_and_norm():
+    from simonides.signal.torch_network import draw_transformer
+
+    asked = replace(SMALL, tokens=48, dim=96, hidden=96, norm="pre", beta=1.5)
+    batch = 2 * sequences(tokens=10)
+    found = measure(draw_transformer(asked, 3), batch)
+    used = found.theory.architecture
+    assert found.tokens == used.tokens == 10
+    assert used.input_variance == pytest.approx(found.norm[0]) == pytest.approx(4, rel=1e-3)
+    assert used.score_gain == pytest.approx(asked.score_gain), "the weights are the same"
+    # Theory for 48 keys says 1.9 to 2.3, twice what 10 keys have.
+    np.testing.assert_allclose(found.entropy, found.theory.entropy, rtol=0.1)
+    np.testing.assert_allclose(found.norm, found.theory.norm, rtol=0.25)
+
+
 def test_copies_of_one_block_are_announced():
     layer = torch.nn.TransformerEncoderLayer(32, 2, 32, batch_first=True)
     model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)

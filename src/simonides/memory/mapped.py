@@ -6,6 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from simonides.problems import checked
 from simonides.problems.scan import row_blocks
 
@@ -33,6 +35,10 @@ class DoubleRows:
     def __getitem__(self, some: slice) -> Reals:
         return checked.matrix("inputs", self.rows[some])
 
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Reals:
+        """Return all rows, in memory."""
+        return np.array(self[:], dtype=dtype, copy=copy)
+
 
 @dataclass(frozen=True, eq=False)
 class TargetRows:
@@ -55,8 +61,8 @@ class MappedProblem:
     """The problem of facts that need not fit in memory, for ``simonides.verify``.
 
     It has the fingerprint of the :class:`~simonides.problems.original.OriginalProblem` of the same facts:
-    a proof about one is a proof about the other. Weights can be verified against it, multipliers not:
-    those refer to facts out of order.
+    a proof about one is a proof about the other. Weights are verified a block at a time. Multipliers pull
+    at all facts together: to verify these, the inputs are read into memory.
     """
 
     inputs: Any

@@ -18,7 +18,7 @@ REGIMES = BELOW, NEAR, ABOVE = 0.7, 0.98, 1.3
 _SEED = 2026
 _TRAINED = ({"name": "cross-entropy", "least_gain": 1e-4},)
 _TRAINED_LARGE = ({"name": "cross-entropy", "least_gain": 1e-3},)
-"""Ten steps that gain less of the loss move no point of a curve by more than its mark."""
+"""Ends when ten steps gain less of the loss: some 0.02 of accuracy too early at worst, at small ranks."""
 
 _QUICK_LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3)
 _FULL_LOADS = tuple(round(0.1 + 0.05 * step, 2) for step in range(27))

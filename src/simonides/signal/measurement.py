@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
@@ -52,10 +53,11 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
     ``src_key_padding_mask``) leaves out are not counted. The model is put in evaluation mode
     meanwhile.
 
-    Theory is computed at the measured cosine of the input and the number of tokens: for the
+    Theory is computed at the measured cosine and norm of the input and the number of tokens: for the
     architecture given, the model's own, or that which its blocks and weights say
-    (``torch.nn.TransformerEncoder``, Hugging Face encoders and GPT-2). Where none can be read a warning
-    says why.
+    (``torch.nn.TransformerEncoder``, Hugging Face encoders and GPT-2). Where the batch has another
+    number of tokens than the architecture given, its query and key weights keep their scale, and beta
+    follows. Where no architecture can be read a warning says why.
     """
     blocks = _blocks(model)
     known = architecture or getattr(model, "architecture", None) or _read(model, blocks)
@@ -156,9 +158,21 @@ def _theory(
         warnings.warn(f"measured without theory: {unknown}", stacklevel=3)
         return None
     cosine = max(cosine, 0.0)  # independent tokens scatter to both sides of 0
+    keys = max(2, round(tokens))
     if not isinstance(known, Reading):
-        return propagate(replace(known, cosine=cosine))
+        return propagate(_at(known, keys, cosine, norm))
     for note in known.notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=3)
-    asked, betas = known.at(max(2, round(tokens)), cosine, norm)
+    asked, betas = known.at(keys, cosine, norm)
     return propagate(asked, betas=betas)
+
+
+def _at(known: Architecture, tokens: int, cosine: float, input_variance: float) -> Architecture:
+    """Return an architecture for a batch; its weights stay, so beta goes with the number of tokens."""
+    changes: dict[str, Any] = {
+        "tokens": tokens,
+        "cosine": cosine,
+        "input_variance": input_variance,
+        "beta": known.beta * math.sqrt(math.log(known.tokens) / math.log(tokens)),
+    }
+    return replace(known, **changes)
