@@ -162,6 +162,38 @@ def test_interrupting_the_verifier_leaves_it_undecided(facts, monkeypatch):
     assert found.solution.recalled == whole.solution.recalled
 
 
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_interrupting_the_linear_program_keeps_what_the_search_found(monkeypatch):
+    problem = OriginalProblem.gaussian(14, 6, seed=0)
+    searched = feasibility(problem, max_steps=2)
+    monkeypatch.setattr("simonides.solvers.decide._MANY_STEPS", 2)
+    monkeypatch.setattr("simonides.solvers.decide.linear_program", interrupted)
+    found = decide(problem, max_steps=2)
+    assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
+    assert found.solution.steps == 2
+    np.testing.assert_array_equal(found.solution.weights, searched.weights)
+
+
+def test_an_interrupt_between_two_stages_keeps_the_proof_of_the_first(monkeypatch):
+    problem = uneven(8)
+    monkeypatch.setattr("simonides.solvers.decide.maximum_margin", interrupted)
+    found = decide(problem, margin_gap=0.5)
+    assert (found.verdict, found.solution.interrupted) == (Verdict.STORABLE, True)
+    assert verify(found.certificate, problem).valid
+
+
+def test_an_interrupt_after_the_search_for_factors_keeps_them(monkeypatch):
+    problem = OriginalProblem.gaussian(14, 5, seed=0)
+    searched = low_rank(problem, rank=1)
+    monkeypatch.setattr("simonides.solvers.decide._decide", interrupted)
+    found = decide(problem, rank=1)
+    assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
+    np.testing.assert_array_equal(found.solution.weights, searched.weights)
+
+
 def test_a_second_interrupt_ends_everything():
     def interrupted():
         raise KeyboardInterrupt

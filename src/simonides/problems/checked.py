@@ -15,8 +15,11 @@ if TYPE_CHECKING:
 _SHORTEST, _LONGEST = 1e-70, 1e70
 
 
-def matrix(name: str, value: object, *, columns: int | None = None) -> Reals:
-    """Return ``value`` as a read-only C-ordered float64 matrix with at least one row and column."""
+def matrix(name: str, value: object, *, columns: int | None = None, each_row: bool = True) -> Reals:
+    """Return ``value`` as a read-only C-ordered float64 matrix with at least one row and column.
+
+    Its size is that of each row, or else of the whole.
+    """
     try:
         array = np.asarray(value)
     except ValueError:  # rows of different lengths
@@ -36,12 +39,13 @@ def matrix(name: str, value: object, *, columns: int | None = None) -> Reals:
         row = int(np.flatnonzero(~np.isfinite(kept).all(axis=1))[0])
         raise arguments.refuse(f"{name}[{row}]", kept[row].tolist()[:4], "finite", "clean the data")
     # Squares and products of lengths in this range neither overflow nor underflow.
-    lengths = np.abs(kept).max(axis=1)
+    lengths = np.abs(kept).max(axis=1) if each_row else np.abs(kept).max(keepdims=True)[0]
     odd = np.flatnonzero((lengths > _LONGEST) | ((lengths < _SHORTEST) & (lengths > 0)))
     if odd.size:
         row = int(odd[0])
         condition = f"zero, or of a size from {_SHORTEST:g} to {_LONGEST:g}"
-        raise arguments.refuse(f"{name}[{row}]", float(lengths[row]), condition, "rescale it")
+        named = f"{name}[{row}]" if each_row else name
+        raise arguments.refuse(named, float(lengths[row]), condition, "rescale it")
     kept.flags.writeable = False
     return kept
 
@@ -66,7 +70,8 @@ def indices(name: str, value: object, *, size: int, below: int) -> Integers:
 
 def weights(name: str, value: object, problem: Problem) -> Reals:
     """Return ``value`` as weights of the problem's shape."""
-    kept = matrix(name, value, columns=problem.dim_in)
+    # Only their direction counts, in which a row may be as short as it likes.
+    kept = matrix(name, value, columns=problem.dim_in, each_row=False)
     if len(kept) != problem.dim_out:
         raise arguments.refuse(
             f"{name}.shape", kept.shape, f"with {problem.dim_out} rows", "dim_out x dim_in"

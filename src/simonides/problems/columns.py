@@ -12,6 +12,12 @@ from simonides.problems.original import OriginalProblem
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
 
+_LONGEST = 1e60
+"""Size in new units up to which outputs stay far from what a problem refuses."""
+
+_LARGEST = 200
+"""Power of two up to which weights are left as they come out."""
+
 
 @dataclass(frozen=True, eq=False)
 class Units:
@@ -37,10 +43,9 @@ class Units:
         )
 
     @property
-    def spread(self) -> float:
-        """By what factor units differ, inputs and outputs together."""
-        decades = sum(int(np.ptp(exponents)) for exponents in (self.of_inputs, self.of_outputs))
-        return float(2.0**decades)
+    def spread(self) -> int:
+        """By what power of two units differ, inputs and outputs together."""
+        return sum(int(np.ptp(exponents)) for exponents in (self.of_inputs, self.of_outputs))
 
     def left_alone(self) -> Units:
         """Return units that change nothing."""
@@ -55,13 +60,25 @@ class Units:
             targets,
         )
 
+    def keep_in_range(self, problem: OriginalProblem) -> bool:
+        """Return whether outputs have a size in these units that a problem may have.
+
+        Those far from zero and close together may not. Inputs of unit length always do.
+        """
+        with np.errstate(over="ignore"):
+            sizes = np.abs(np.ldexp(problem.outputs, -self.of_outputs)).max(axis=1)
+        return bool(sizes.max() < _LONGEST and sizes[sizes > 0].min() > 1 / _LONGEST)
+
     def weights_back(self, weights: Reals) -> Reals:
-        """Return the weights that act on vectors as they were as ``weights`` on those in these units."""
-        return np.asarray(np.ldexp(weights, -self._of_weights))
+        """Return the weights that act on vectors as they were as ``weights`` on those in these units.
+
+        Weights beyond the range of numbers are brought back by a common factor, which changes no recall.
+        """
+        return _in_range(weights, -self._of_weights)
 
     def weights_forward(self, weights: Reals) -> Reals:
         """Return the weights that act on vectors in these units as ``weights`` on those as they were."""
-        return np.asarray(np.ldexp(weights, self._of_weights))
+        return _in_range(weights, self._of_weights)
 
     @property
     def _of_weights(self) -> Integers:
@@ -70,8 +87,21 @@ class Units:
 
 def _exponents(rows: Reals) -> Integers:
     """Return the power of two next to the size of each column; an empty one has that of the smallest."""
-    sizes = np.sqrt(np.einsum("ij,ij->j", rows, rows) / len(rows))
-    smallest = sizes[sizes > 0].min(initial=np.inf)
-    if smallest == np.inf:
+    peaks = np.abs(rows).max(axis=0)
+    filled = peaks > 0
+    if not filled.any():
         return np.zeros(rows.shape[1], dtype=np.int64)
-    return np.asarray(np.rint(np.log2(np.maximum(sizes, smallest))).astype(np.int64))
+    powers = np.frexp(peaks[filled])[1].astype(np.int64)
+    # Squares of a column whose largest entry is between 1/2 and 1 do not all underflow.
+    columns = np.ldexp(rows[:, filled], -powers)
+    powers += np.rint(np.log2(np.mean(columns**2, axis=0)) / 2).astype(np.int64)
+    exponents = np.full(rows.shape[1], powers.min())
+    exponents[filled] = powers
+    return exponents
+
+
+def _in_range(weights: Reals, powers: Integers) -> Reals:
+    """Return weights times powers of two, and times one more where their largest would be out of range."""
+    used = weights != 0
+    largest = int((np.frexp(weights)[1] + powers)[used].max()) if used.any() else 0
+    return np.asarray(np.ldexp(weights, powers - (largest if abs(largest) > _LARGEST else 0)))

@@ -19,7 +19,7 @@ from simonides.solvers.low_rank import low_rank
 from simonides.solvers.margin import maximum_margin
 from simonides.solvers.prefix import telling_prefix
 from simonides.solvers.solution import Solution, Status
-from simonides.solvers.whitened import whitened_feasibility
+from simonides.solvers.whitened import is_out_of_range, whitened_feasibility
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -126,26 +126,39 @@ def _decide(
     told = _told_by_few(problem, options)
     if told is not None:
         return told
-    solution, proved = whitened_feasibility(problem, start=start, **options), None
-    if solution is not None:
-        found = _decision(problem, solution, tolerance)
-        if found.solution.interrupted or found.verdict is Verdict.NOT_STORABLE:
-            return found
-        if found.verdict is Verdict.STORABLE:
-            if margin_gap is None:
-                return found
-            proved = found
-        start = solution.weights
+    solution = whitened_feasibility(problem, start=start, **options)
+    if solution is None:
+        return _searched(problem, None, start, margin_gap, options)
+    best = _decision(problem, solution, tolerance)
+    if best.solution.interrupted or best.verdict is Verdict.NOT_STORABLE:
+        return best
+    if best.verdict is Verdict.STORABLE and margin_gap is None:
+        return best
+    with Keyboard():
+        return _searched(problem, best, solution.weights, margin_gap, options)
+    return _interrupted(best)
+
+
+def _searched(
+    problem: Problem,
+    best: Decision | None,
+    start: Reals | None,
+    margin_gap: float | None,
+    options: dict[str, Any],
+) -> Decision:
+    """Return what is found in the coordinates given, or what is known already if that is more."""
+    tolerance = options["tolerance"]
     if margin_gap is None:
         solution = feasibility(problem, start=start, **options)
     else:
         solution = maximum_margin(problem, gap=margin_gap, start=start, **options)
     found = _decision(problem, solution, tolerance)
-    if found.verdict is Verdict.UNDECIDED and proved is not None:
-        interrupted = found.solution.interrupted
-        return replace(proved, solution=replace(proved.solution, interrupted=interrupted))
+    if best is not None and best.verdict is Verdict.STORABLE is not found.verdict:
+        return _interrupted(best) if found.solution.interrupted else best
     if found.verdict is Verdict.UNDECIDED and not found.solution.interrupted:
-        return _programmed(problem, found, tolerance)
+        found = _programmed(problem, found, tolerance)
+    if found.verdict is Verdict.NOT_STORABLE and is_out_of_range(problem):
+        return _undecided(replace(found.solution, status=Status.STOPPED, multipliers=None))
     return found
 
 
@@ -154,12 +167,16 @@ def _programmed(problem: Problem, found: Decision, tolerance: float) -> Decision
     reached = found.solution
     if reached.steps < _MANY_STEPS:
         return found
-    solved = linear_program(problem, reached.weights)
-    if solved is None:
-        return found
-    solved = replace(solved, steps=reached.steps, history=reached.history)
-    decided = _decision(problem, solved, tolerance)
-    return found if decided.verdict is Verdict.UNDECIDED else decided
+    with Keyboard():
+        solved = linear_program(problem, reached.weights)
+        if solved is None:
+            return found
+        solved = replace(solved, steps=reached.steps, history=reached.history)
+        decided = _decision(problem, solved, tolerance)
+        if decided.verdict is not Verdict.UNDECIDED:
+            return decided
+        return _interrupted(found) if decided.solution.interrupted else found
+    return _interrupted(found)
 
 
 def _told_by_few(problem: Problem, options: dict[str, Any]) -> Decision | None:
@@ -187,13 +204,14 @@ def _decide_rank(
     found = _decision(problem, low_rank(problem, rank, **options), tolerance)
     if found.verdict is Verdict.STORABLE or found.solution.interrupted:
         return found
-    unbounded = _decide(problem, None, None, {**options, "tolerance": tolerance})
-    full = rank >= min(problem.dim_in, problem.dim_out)
-    if unbounded.verdict is Verdict.NOT_STORABLE or full:
-        return unbounded
-    if unbounded.solution.interrupted:
-        return replace(found, solution=replace(found.solution, interrupted=True))
-    return replace(found, verdict=Verdict.NOT_FOUND)
+    with Keyboard():
+        unbounded = _decide(problem, None, None, {**options, "tolerance": tolerance})
+        full = rank >= min(problem.dim_in, problem.dim_out)
+        if unbounded.verdict is Verdict.NOT_STORABLE or full:
+            return unbounded
+        if not unbounded.solution.interrupted:
+            return replace(found, verdict=Verdict.NOT_FOUND)
+    return _interrupted(found)
 
 
 def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:
@@ -211,7 +229,11 @@ def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decisio
             return Decision(Verdict.NOT_STORABLE, -np.inf, bound, certificate, solution)
         found = Decision(Verdict.STORABLE, bound, np.inf, certificate, solution)
         return replace(found, margin_upper=margin_upper(certificate, problem))
-    return replace(found, solution=replace(solution, interrupted=True))
+    return _interrupted(found)
+
+
+def _interrupted(found: Decision) -> Decision:
+    return replace(found, solution=replace(found.solution, interrupted=True))
 
 
 def _undecided(solution: Solution) -> Decision:

@@ -29,6 +29,9 @@ _SHIFTED = 3.0
 _WIDEST = 1e50
 """Outputs whose lengths differ by more would leave the range of numbers."""
 
+_WIDEST_UNITS = 900
+"""Units that differ by a larger power of two leave a proof no digits: doubles end at the power -1074."""
+
 _CAUTION = 0.1
 """Solve to this fraction of the tolerance: bounds on the margin change on the way back."""
 
@@ -49,7 +52,9 @@ def whitened_feasibility(
     with crew(1):  # so that no digit depends on the number of threads
         lengths, even = _lengths(problem), _unit_rows(problem)
         units = Units.of(even)
-        if units.spread > _UNEVEN:
+        if units.spread > np.log2(_UNEVEN):
+            if not units.keep_in_range(even):
+                return None
             scaled = units.applied(even)
             # In other units rows have other lengths.
             lengths, even = lengths * _lengths(scaled), _unit_rows(scaled)
@@ -60,12 +65,11 @@ def whitened_feasibility(
         whitening = Whitening.of(even)
         begin = None
         if start is not None:
-            begin = whitening.weights_forward(units.weights_forward(start))
+            begin = _largest_is_one(whitening.weights_forward(units.weights_forward(start)))
         white = whitening.applied(even)
     found = feasibility(white, start=begin, tolerance=_CAUTION * tolerance, **options)
     with crew(options.get("threads")) as each:
-        weights = units.weights_back(whitening.weights_back(found.weights))
-        weights = weights / max(float(np.abs(weights).max()), np.finfo(float).tiny)
+        weights = _largest_is_one(units.weights_back(whitening.weights_back(found.weights)))
         recall, late = completed(lambda: problem.recall(problem.inputs @ weights.T, each))
     proof, status = found.multipliers, found.status
     if proof is not None:
@@ -83,6 +87,20 @@ def whitened_feasibility(
     )
 
 
+def is_out_of_range(problem: Problem) -> bool:
+    """Return whether weights that store the facts may lie beyond the range of numbers.
+
+    In the coordinates given such facts look as if they could not be stored.
+    """
+    if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
+        return False
+    return Units.of(_unit_rows(problem)).spread > _WIDEST_UNITS
+
+
+def _largest_is_one(weights: Reals) -> Reals:
+    return np.asarray(weights / max(float(np.abs(weights).max()), np.finfo(float).tiny))
+
+
 def _unit_rows(problem: OriginalProblem) -> OriginalProblem:
     """Return the problem with inputs of unit length, which changes no recall."""
     targets = None if problem.paired else problem.targets
@@ -98,7 +116,9 @@ def _is_even(problem: OriginalProblem) -> bool:
     condition = 1.0
     for rows in (problem.inputs, problem.outputs - problem.outputs.mean(axis=0)):
         sizes = np.linalg.eigvalsh(rows.T @ rows)
-        condition *= np.inf if sizes[0] <= 0 else np.sqrt(sizes[-1] / sizes[0])
+        if sizes[0] * _UNEVEN**2 < sizes[-1]:  # the ratio may be beyond all numbers
+            return False
+        condition *= np.sqrt(sizes[-1] / sizes[0])
     return bool(condition <= _UNEVEN)
 
 
