@@ -15,6 +15,7 @@ from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.decide import Verdict, decide
+from simonides.solvers.low_rank import low_rank
 from simonides.solvers.solution import Status
 
 # Against linear programming.
@@ -248,3 +249,13 @@ def test_verdicts_on_prefixes_change_once(kind):
     first = verdicts.index(Verdict.NOT_STORABLE)
     assert set(verdicts[first:]) == {Verdict.NOT_STORABLE}
     assert first > 4
+
+
+@pytest.mark.parametrize(("kind", "facts", "seed"), [("original", 51, 1), ("decoupled", 46, 1)])
+def test_training_finds_small_ranks_where_steps_on_the_hinge_get_stuck(kind, facts, seed):
+    problem = KINDS[kind].gaussian(facts, 25, seed=seed)
+    assert low_rank(problem, 3, max_steps=400).recalled < facts
+    found = decide(problem, 3)
+    assert found.verdict is Verdict.STORABLE
+    assert verify(found.certificate, problem).valid
+    assert np.linalg.matrix_rank(found.solution.weights) == 3

@@ -13,6 +13,7 @@ from simonides import arguments
 from simonides.certificate import Certificate, Claim, margin_upper, verify
 from simonides.interrupts import Keyboard
 from simonides.problems import checked
+from simonides.solvers.cross_entropy import cross_entropy
 from simonides.solvers.feasibility import feasibility
 from simonides.solvers.linear_program import linear_program
 from simonides.solvers.low_rank import low_rank
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
 
+
+_TRAINING = 5
+"""Steps of training for one of a search on the hinge, which costs as much or more."""
 
 _MANY_STEPS = 100
 """Where Newton's method has not decided a small problem after so many, a linear program may."""
@@ -210,8 +214,25 @@ def _decide_rank(
         if unbounded.verdict is Verdict.NOT_STORABLE or full:
             return unbounded
         if not unbounded.solution.interrupted:
-            return replace(found, verdict=Verdict.NOT_FOUND)
+            return _trained(problem, rank, found, tolerance, options)
     return _interrupted(found)
+
+
+def _trained(
+    problem: Problem, rank: int, found: Decision, tolerance: float, options: dict[str, Any]
+) -> Decision:
+    """Search once more, by training: at small ranks it passes where steps on the hinge get stuck."""
+    if is_out_of_range(problem):
+        return replace(found, verdict=Verdict.NOT_FOUND)
+    steps = _TRAINING * options["max_steps"]
+    trained = cross_entropy(problem, rank=rank, **{**options, "max_steps": steps})
+    again = _decision(problem, trained, tolerance)
+    if again.verdict is Verdict.STORABLE:
+        return again
+    best = max(found, again, key=lambda one: one.solution.recalled)
+    if again.solution.interrupted:
+        return _interrupted(best)
+    return replace(best, verdict=Verdict.NOT_FOUND)
 
 
 def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:
