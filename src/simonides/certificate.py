@@ -20,9 +20,7 @@ The rounding of that sum is bounded entry by entry in the same way and added.
 from __future__ import annotations
 
 import io
-import os
-import zipfile
-import zlib
+import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -30,7 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from simonides import arguments
+from simonides import archives, arguments
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,23 +41,12 @@ _UNDERFLOW = 2.0**-1000
 
 _FORMAT = 1
 _ARRAYS = ("weights", "left", "right", "pair_facts", "pair_rivals", "multipliers")
+_MEMBERS = {"claim", "fingerprint", "format", *_ARRAYS}
+_LARGEST = 2**33
+"""Bytes of the largest proof that is read."""
 
 _CHUNK = 2**11
 """So many pairs are looked at together."""
-
-_UNREADABLE = (
-    AttributeError,  # a lone array instead of an archive
-    KeyError,
-    TypeError,
-    ValueError,
-    EOFError,
-    OSError,
-    NotImplementedError,  # zip features that no writer of ours uses
-    RuntimeError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
-"""What reading a damaged or foreign archive may raise."""
 
 
 class Claim(StrEnum):
@@ -129,9 +116,10 @@ class Certificate:
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
         whole = path.resolve()  # what a link points to
-        part = whole.with_name(f".{whole.name}.{os.getpid()}")
+        # A name that nobody knows, and a file that was not there: no link is followed, no writer met.
+        part = whole.with_name(f".{secrets.token_hex(12)}")
         try:
-            with part.open("wb") as file:
+            with part.open("xb") as file:
                 np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
             part.replace(whole)
         finally:
@@ -143,12 +131,11 @@ class Certificate:
         """Read a certificate; nothing in the file is ever executed."""
         data = Path(path).read_bytes()
         try:
-            archive = np.load(io.BytesIO(data), allow_pickle=False)
-            fields = {name: archive[name] for name in archive.files}
+            fields = archives.members(io.BytesIO(data), most=_LARGEST, known=_MEMBERS)
             claim = Claim(str(fields.pop("claim")))
             fingerprint, version = str(fields.pop("fingerprint")), int(fields.pop("format"))
-        except _UNREADABLE as error:
-            reason = str(error).split(".")[0].strip("'")
+        except archives.UNREADABLE as error:
+            reason = str(error).split("\n")[0].split(". ")[0].strip("'") or type(error).__name__
             raise arguments.refuse(
                 "certificate", str(path), "a file written by 'decide --save'", reason
             ) from None

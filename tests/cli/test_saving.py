@@ -3,6 +3,7 @@
 import json
 import resource
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -101,6 +102,14 @@ def test_a_proof_that_proves_nothing_is_an_answer_with_no_bound(proof):
     record = answer(*other)
     assert record["valid"] is False
     assert record["margin_bound"] is None
+
+
+def test_a_proof_that_no_memory_holds_is_refused_in_one_line(tmp_path):
+    path = tmp_path / "vast.npz"
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (100000000000000000000,), }\n"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("weights.npy", b"\x93NUMPY\x01\x00" + bytes([len(header), 0]) + header)
+    assert "would unpack to" in refused("verify", str(path), *DRAWN)
 
 
 def test_a_script_can_tell_by_the_exit_code(proof):

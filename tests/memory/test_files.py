@@ -72,6 +72,11 @@ def test_hostile_archives_are_refused(tmp_path):
     with zipfile.ZipFile(huge, "w") as archive:
         member = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
         archive.writestr("weights.npy", member)
+    vast = tmp_path / "vast.npz"
+    with zipfile.ZipFile(vast, "w") as archive:
+        header = header.replace(b"1000000000000", b"100000000000000000000")
+        member = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header
+        archive.writestr("weights.npy", member)
     (tmp_path / "text.npz").write_text("weights")
     (tmp_path / "bare.npz").write_bytes(pickle.dumps([1]))
     np.save(tmp_path / "one.npy", np.ones(3))
@@ -79,7 +84,7 @@ def test_hostile_archives_are_refused(tmp_path):
     empty = forged(tmp_path / "empty.npz", simonides=note())
     foreign = forged(tmp_path / "foreign.npz", x=np.ones(2))
     newer = forged(tmp_path / "newer.npz", simonides=np.array('{"format": 99}'))
-    paths = [pickled, bomb, huge, tmp_path / "text.npz", tmp_path / "bare.npz", lone, empty]
+    paths = [pickled, bomb, huge, vast, tmp_path / "text.npz", tmp_path / "bare.npz", lone, empty]
     for path in [*paths, foreign, newer]:
         with pytest.raises(ValueError, match=r"must be"):
             AssociativeMemory.load(path)

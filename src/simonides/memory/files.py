@@ -7,14 +7,13 @@ and one that would unpack to more than its own size is refused before anything i
 from __future__ import annotations
 
 import json
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides import arguments
+from simonides import archives, arguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,19 +22,6 @@ _FORMAT = 1
 _NOTE = "simonides"
 _KIND = "a memory written by save"
 _ENDINGS = (".npz", ".safetensors")
-_UNREADABLE = (
-    AttributeError,  # a lone array instead of an archive
-    KeyError,
-    TypeError,
-    ValueError,
-    EOFError,
-    OSError,
-    MemoryError,
-    NotImplementedError,  # zip features that no writer of ours uses
-    RuntimeError,
-    zipfile.BadZipFile,
-)
-"""What reading a damaged or foreign archive may raise."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +54,7 @@ def read(path: str | Path) -> Saved:
         arrays, text = _read_npz(path) if path.suffix == ".npz" else _read_safetensors(path)
         note = json.loads(text)
         version = note.pop("format")
-    except _UNREADABLE as error:
+    except archives.UNREADABLE as error:
         reason = str(error).split("\n")[0] or type(error).__name__
         raise arguments.refuse("path", str(path), _KIND, reason) from None
     if version != _FORMAT:
@@ -77,12 +63,8 @@ def read(path: str | Path) -> Saved:
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], str]:
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(member.file_size for member in archive.infolist())
-    if unpacked > path.stat().st_size:
-        raise ValueError(f"it would unpack to {unpacked:,} bytes")
-    with np.load(path, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+    with path.open("rb") as file:
+        arrays = archives.members(file, most=path.stat().st_size)
     return arrays, str(arrays.pop(_NOTE))
 
 
