@@ -103,12 +103,12 @@ def test_the_right_last_cosine_at_the_wrong_rate_disagrees(results, planted):
 
 def placements(*curves):
     """Return networks that follow four curves, where theory has post, pre and twice centred ones."""
-    layers = np.arange(41.0)
+    layers = np.arange(101.0)
     right = (
         1 - 0.8 * np.exp(-0.6 * layers),
         1 - 0.8 / (1 + 0.5 * layers),
-        0.2 + 0.006 * layers,
-        0.2 + 0.004 * layers,
+        0.2 + 0.003 * layers,
+        0.2 + 0.002 * layers,
     )
     theory = np.concatenate(right)
     columns = {
