@@ -35,7 +35,11 @@ def test_decide_prints_the_best_so_far():
 )
 def test_before_its_first_step_decide_has_the_weights_it_starts_from(problem):
     # That is while kernels are being loaded, or in the first pass.
-    code, printed, shown = watched("decide", *problem, until="starting")
+    # An interrupt that meets a finalizer is lost to Python: then it is tried again.
+    for _ in range(3):
+        code, printed, shown = watched("decide", *problem, until="starting")
+        if code:
+            break
     assert code == 130
     assert "undecided" in printed
     assert "Interrupted" in printed

@@ -116,7 +116,8 @@ def _is_even(problem: OriginalProblem) -> bool:
     condition = 1.0
     for rows in (problem.inputs, problem.outputs - problem.outputs.mean(axis=0)):
         sizes = np.linalg.eigvalsh(rows.T @ rows)
-        if sizes[0] * _UNEVEN**2 < sizes[-1]:  # the ratio may be beyond all numbers
+        # Their ratio may be beyond all numbers.
+        if sizes[0] <= 0 or sizes[0] * _UNEVEN**2 < sizes[-1]:
             return False
         condition *= np.sqrt(sizes[-1] / sizes[0])
     return bool(condition <= _UNEVEN)
