@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+import signal
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from types import TracebackType
 
 Result = TypeVar("Result")
+
+
+class Presses:
+    """Ctrl-C of a program, kept until heeded: Python drops an interrupt that it meets in a finalizer."""
+
+    def __init__(self) -> None:
+        self._waiting = False
+
+    def listen(self) -> None:
+        """Take over the keyboard's signal, unless it is ignored; the first press interrupts as ever."""
+        if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._press)
+
+    def _press(self, *_: object) -> NoReturn:
+        self._waiting = True
+        raise KeyboardInterrupt
+
+    def heed(self) -> None:
+        """Interrupt now if a press is waiting: work that still goes on has missed it."""
+        if self._waiting:
+            raise KeyboardInterrupt
+
+    def heard(self) -> None:
+        """Forget a press that has ended the work it was meant for."""
+        self._waiting = False
+
+
+PRESSES = Presses()
 
 
 class Keyboard:
@@ -33,6 +62,8 @@ class Keyboard:
         _trace: TracebackType | None,
     ) -> bool:
         self.interrupted = is_interrupt(error)
+        if self.interrupted:
+            PRESSES.heard()
         return self.interrupted
 
 

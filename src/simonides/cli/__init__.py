@@ -16,7 +16,9 @@ def main() -> None:
 
     from simonides.cli.app import app
     from simonides.failures import BadArgumentError, ConvergenceError
-    from simonides.interrupts import is_interrupt
+    from simonides.interrupts import PRESSES, is_interrupt
+
+    PRESSES.listen()
 
     # Typer exports only a leaf of its family of usage errors; the root is two steps up.
     usage_error: Any = typer.BadParameter.__mro__[2]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import typer
 
+from simonides.interrupts import PRESSES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -48,24 +50,28 @@ def steps(
 
 
 @contextmanager
-def live(line: Callable[[Item], str], *, quiet: bool) -> Iterator[Callable[[Item], None] | None]:
-    """Yield a callback that shows the latest line on a terminal, and nothing elsewhere."""
+def live(line: Callable[[Item], str], *, quiet: bool) -> Iterator[Callable[[Item], None]]:
+    """Yield a callback that shows the latest line on a terminal, and heeds Ctrl-C everywhere."""
     from rich.console import Console
 
     console = Console(stderr=True, highlight=False)
     if quiet or not console.is_terminal:
-        yield None
+        yield lambda _: PRESSES.heed()
         return
+
+    def show(item: Item) -> None:
+        PRESSES.heed()
+        status.update(line(item))
+
     with console.status("starting") as status:
-        yield lambda item: status.update(line(item))
+        yield show
 
 
 def counted(items: Iterable[Item], total: int, noun: str, *, quiet: bool) -> Iterator[Item]:
     """Yield items as they are finished, showing on a terminal how many there are."""
     with live(lambda done: f"{done} of {total} {noun}", quiet=quiet) as watch:
         for done, item in enumerate(items, start=1):
-            if watch is not None:
-                watch(done)
+            watch(done)
             yield item
 
 
