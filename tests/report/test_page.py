@@ -1,6 +1,7 @@
 """The report: one page that needs nothing else, with its data beside it."""
 
 import csv
+import json
 import re
 from html.parser import HTMLParser
 
@@ -63,6 +64,7 @@ def written(tmp_path_factory):
         CLAIMS,
         {"accuracy-1": Tally(117, 115, 2)},
         {"accuracy-1": 12.5, "claims": 3.0},
+        {"accuracy-1": 2345.6},
     )
     return write_report(out, found, {"load": storage.load(100)}), tables
 
@@ -101,7 +103,7 @@ def test_the_page_shows_every_figure_claim_and_setting(written):
     assert '<b class="disagrees">disagrees</b>' in text
     assert "1 agrees, 1 disagrees" in text
     assert "115 done, 2 failed" in text
-    assert "12.5" in text
+    assert "<td>2,345.6</td><td>12.5</td>" in text
     assert "NumPy" in text
 
 
@@ -164,6 +166,14 @@ def test_data_and_pictures_lie_beside_it(written):
         for ending in ("svg", "pdf", "png"):
             assert (path.parent / "figures" / f"{file}.{ending}").stat().st_size > 1000
     assert (path.parent / "claims.json").exists()
+
+
+def test_times_lie_beside_it(written):
+    parts = json.loads((written[0].parent / "times.json").read_text())
+    assert parts == [
+        {"part": "accuracy-1", "tasks": 117, "task_seconds": 2345.6, "seconds": 12.5},
+        {"part": "claims", "tasks": None, "task_seconds": None, "seconds": 3.0},
+    ]
 
 
 def test_a_file_in_the_way_is_refused(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -65,7 +66,11 @@ def reproduce(
     plan = PLANS["quick" if quick else "full"]
     with plain_warnings():
         found = _found(plan, asked, out, workers, retry_failed, quiet=as_json)
+        began = time.perf_counter()
         theory = {} if figures else _curves(quick, quiet=as_json)
+        if theory:
+            seconds = {**found.seconds, "theory curves": time.perf_counter() - began}
+            found = replace(found, seconds=seconds)
         path = write_report(out, found, theory)
     if as_json:
         output.print_json(
@@ -125,7 +130,7 @@ def _found(
     from simonides.reproduction.results import Results
 
     sweeps = run.sweeps_for(asked)
-    tallies, seconds = {}, {}
+    tallies, seconds, task_seconds = {}, {}, {}
     for job in steps(
         run.jobs(plan, sweeps, out), "measuring", quiet=quiet, label=lambda one: one.folder.name
     ):
@@ -135,17 +140,18 @@ def _found(
                 job, workers=workers, retry_failed=retry_failed, watch=watch
             )
         seconds[job.folder.name] = time.perf_counter() - began
+        task_seconds[job.folder.name] = run.task_seconds(job)
     began = time.perf_counter()
     results = Results(Path(out), plan)
     tables = {
         figure.name: figure.tables(results)
         for figure in steps(asked, "computing figure", quiet=quiet, label=lambda one: one.name)
     }
-    seconds["figures and theory"] = time.perf_counter() - began
+    seconds["figures"] = time.perf_counter() - began
     began = time.perf_counter()
     claims = [*claims_of(results, sweeps), *signal_claims(results, asked)]
     seconds["claims"] = time.perf_counter() - began
-    return run.Reproduction(plan, asked, tables, claims, tallies, seconds)
+    return run.Reproduction(plan, asked, tables, claims, tallies, seconds, task_seconds)
 
 
 def _curves(quick: bool, *, quiet: bool) -> dict[str, Table]:

@@ -26,7 +26,7 @@ from simonides.report.links import anchor, linked
 from simonides.report.settings import settings_table
 from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
 from simonides.reproduction.claims.claim import Verdict
-from simonides.reproduction.run import write_claims
+from simonides.reproduction.run import write_claims, write_times
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -62,6 +62,7 @@ def write_report(
     )
     theirs = [_theory_section(pictures, table) for table in curves.values()]
     write_claims(folder / "claims.json", found.claims)
+    write_times(folder / "times.json", found)
     links = [
         *([("claims", "Claims")] if any(one.topic == "storage" for one in found.claims) else []),
         *((one.file, _label(one)) for one in found.figures),

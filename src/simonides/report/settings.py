@@ -26,13 +26,20 @@ def settings_table(found: Reproduction) -> str:
             if name in found.tallies:
                 tally = found.tallies[name]
                 ended = f"{tally.done} done" + (f", {tally.failed} failed" if tally.failed else "")
-                rows.append([name, described(spec), ended, f"{found.seconds.get(name, 0.0):.1f}"])
+                spent = (found.task_seconds.get(name, 0.0), found.seconds.get(name, 0.0))
+                rows.append([name, described(spec), ended, *(f"{one:,.1f}" for one in spent)])
     rows += [
-        [name, "", "", f"{seconds:.1f}"]
+        [name, "", "", "", f"{seconds:,.1f}"]
         for name, seconds in found.seconds.items()
         if name not in found.tallies
     ]
-    header = [f"{found.plan.name} run", "what", "tasks", "seconds, this time"]
+    header = [
+        f"{found.plan.name} run",
+        "what",
+        "tasks",
+        "their seconds, added up",
+        "seconds, this time",
+    ]
     return html_table(header, rows, kind="settings")
 
 

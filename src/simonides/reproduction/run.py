@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 from simonides.experiments.shards import write_whole
+from simonides.experiments.sweep import rows
 from simonides.experiments.sweep import run as run_sweep
 from simonides.failures import BadArgumentError
 from simonides.reproduction.catalogue import FIGURES, needed
@@ -38,7 +39,8 @@ class Job:
 class Reproduction:
     """What was drawn, checked and measured.
 
-    ``tallies`` are those of the sweeps by their folders' names, ``seconds`` the time each part took.
+    ``tallies`` are those of the sweeps by their folders' names, ``task_seconds`` the seconds of their tasks
+    added up, whenever these were run; ``seconds`` is the time each part took now.
     """
 
     plan: Plan
@@ -47,6 +49,7 @@ class Reproduction:
     claims: Sequence[Claim]
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
+    task_seconds: Mapping[str, float] = field(default_factory=dict)
 
 
 def sweeps_for(figures: Sequence[Figure]) -> list[str]:
@@ -85,7 +88,29 @@ def measure(
     return tally
 
 
+def task_seconds(job: Job) -> float:
+    """Return the seconds of all tasks that a job's folder holds, each on one core."""
+    return float(sum(rows(job.folder)["seconds"].to_pylist()))
+
+
 def write_claims(path: Path, claims: Sequence[Claim]) -> None:
     """Write the table of claims as JSON."""
-    rows = [asdict(claim) for claim in claims]
-    write_whole(path, json.dumps(rows, indent=1, ensure_ascii=False).encode())
+    _write_json(path, [asdict(claim) for claim in claims])
+
+
+def write_times(path: Path, found: Reproduction) -> None:
+    """Write what each part of a run took as JSON."""
+    parts = [
+        {
+            "part": name,
+            "tasks": found.tallies[name].total if name in found.tallies else None,
+            "task_seconds": found.task_seconds.get(name),
+            "seconds": seconds,
+        }
+        for name, seconds in found.seconds.items()
+    ]
+    _write_json(path, parts)
+
+
+def _write_json(path: Path, content: object) -> None:
+    write_whole(path, json.dumps(content, indent=1, ensure_ascii=False).encode())
