@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
-from simonides.problems.scan import Pairs, Recall, Screen, Tally, pointers, row_blocks
+from simonides.problems.scan import Pairs, Recall, Scanned, Screen, Tally, pointers, row_blocks
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ IN_MEMORY_BYTES = 2**30
 
 
 @dataclass(frozen=True, eq=False)
-class DecoupledProblem:
+class DecoupledProblem(Scanned):
     """Gaussian inputs, and for each of them its own ``candidates`` Gaussian outputs, target first.
 
     All vectors follow from ``seed`` and the row they belong to, by a counter-based generator: the same
@@ -148,15 +148,6 @@ class DecoupledProblem:
     def impossible_pair(self) -> tuple[int, int] | None:
         """Return None: Gaussian vectors are neither zero nor equal."""
         return None
-
-    def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
-        """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.
-
-        ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
-        """
-        found = self.scan_within(np.inf, images, threshold, each)
-        assert found is not None  # there is no limit to exceed
-        return found
 
     def scan_within(
         self, most: float, images: Reals, threshold: float, each: Each = map

@@ -12,7 +12,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.problems import checked
-from simonides.problems.scan import Pairs, Recall, Screen, Tally, pointers, row_blocks
+from simonides.problems.scan import Pairs, Recall, Scanned, Screen, Tally, pointers, row_blocks
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ _STRUCK_OUT = {np.float32: -1e18, np.float64: -np.inf}
 
 
 @dataclass(frozen=True, eq=False)
-class OriginalProblem:
+class OriginalProblem(Scanned):
     """Inputs, outputs and which output belongs to each input.
 
     ``inputs`` has shape (facts, dim_in), ``outputs`` (candidates, dim_out). ``targets`` holds the row of
@@ -195,15 +195,6 @@ class OriginalProblem:
                 twins = [k for k, digest in enumerate(digests) if digest == digests[own]]
                 return fact, next(twin for twin in twins if twin != own)
         return None
-
-    def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
-        """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.
-
-        ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
-        """
-        found = self.scan_within(np.inf, images, threshold, each)
-        assert found is not None  # there is no limit to exceed
-        return found
 
     def scan_within(
         self, most: float, images: Reals, threshold: float, each: Each = map

@@ -8,6 +8,7 @@ rounding is small against what is looked for; then gaps and spans are computed i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -76,6 +77,25 @@ class Scan:
             sizes=self.sizes[kept],
             spans=self.spans[kept],
         )
+
+
+class Scanned(ABC):
+    """What has constraints to pass over."""
+
+    @abstractmethod
+    def scan_within(
+        self, most: float, images: Reals, threshold: float, each: Each = map
+    ) -> Scan | None:
+        """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
+
+    def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
+        """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.
+
+        ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
+        """
+        found = self.scan_within(np.inf, images, threshold, each)
+        assert found is not None  # there is no limit to exceed
+        return found
 
 
 @dataclass(frozen=True)

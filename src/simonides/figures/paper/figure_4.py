@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simonides.figures.paper.histograms import scores_panel
-from simonides.figures.paper.marks import PROBLEMS, grid, part_of
+from simonides.figures.paper.marks import panels_by_regime, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,17 +18,9 @@ if TYPE_CHECKING:
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems in three regimes."""
     measured, theory = tables["measured"], tables["theory"]
-    regimes = sorted(measured.distinct("regime"))
-    figure, panels = grid(2 * len(regimes), columns=len(regimes), width=2.7, height=2.3)
-    places = iter(panels)
-    for code, name, _ in PROBLEMS:
-        for regime in regimes:
-            axes = next(places)
-            part = part_of(measured, decoupled=code, regime=regime)
-            title = f"{name}, {regime:g} of capacity"
-            scores_panel(axes, part, part_of(theory, regime=regime), title)
-            axes.title.set_fontsize(9)
-    for axes in panels[:: len(regimes)]:
-        axes.set_ylabel("density")
-    panels[-1].legend(loc="upper left", fontsize=7, handlelength=1.8)
+    figure, panels = panels_by_regime(measured, height=2.3)
+    for axes, code, regime in panels:
+        part = part_of(measured, decoupled=code, regime=regime)
+        scores_panel(axes, part, part_of(theory, regime=regime))
+    panels[-1][0].legend(loc="upper left", fontsize=7, handlelength=1.8)
     return figure

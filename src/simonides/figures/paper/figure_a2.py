@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.figures.paper.marks import PROBLEMS, grid, part_of, vertical
+from simonides.figures.paper.marks import panels_by_regime, part_of, vertical
 from simonides.figures.style import GREY, HEBBIAN
 
 if TYPE_CHECKING:
@@ -18,31 +18,17 @@ if TYPE_CHECKING:
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Draw all rivals of one input and its target, by problem and regime."""
     rivals, targets = tables["rivals"], tables["targets"]
-    regimes = sorted(rivals.distinct("regime"))
-    figure, panels = grid(2 * len(regimes), columns=len(regimes), width=2.7, height=2.2)
-    places = iter(panels)
-    for code, name, _ in PROBLEMS:
-        for regime in regimes:
-            axes = next(places)
-            part = part_of(rivals, decoupled=code, regime=regime)
-            target = part_of(targets, decoupled=code, regime=regime)
-            width = part["score"][1] - part["score"][0]
-            axes.bar(
-                part["score"], part["density"], width, color=GREY, alpha=0.5, label="its rivals"
-            )
-            axes.axvline(target["target"][0], color=HEBBIAN, linewidth=2, label="the target")
-            axes.plot(
-                target["best_rival"], [0.012], "v", color="black", markersize=5, label="best rival"
-            )
-            vertical(axes, target["extreme_value"][0], r"$\sqrt{2\log p}$")
-            axes.set(
-                title=f"{name}, {regime:g} of capacity",
-                xlabel="score, off-target variance 1",
-                xlim=(-4, 6),
-                ylim=(0, 0.65),
-            )
-            axes.title.set_fontsize(9)
-    for axes in panels[:: len(regimes)]:
-        axes.set_ylabel("density")
-    panels[0].legend(loc="upper left", fontsize=7)
+    figure, panels = panels_by_regime(rivals, height=2.2)
+    for axes, code, regime in panels:
+        part = part_of(rivals, decoupled=code, regime=regime)
+        target = part_of(targets, decoupled=code, regime=regime)
+        width = part["score"][1] - part["score"][0]
+        axes.bar(part["score"], part["density"], width, color=GREY, alpha=0.5, label="its rivals")
+        axes.axvline(target["target"][0], color=HEBBIAN, linewidth=2, label="the target")
+        axes.plot(
+            target["best_rival"], [0.012], "v", color="black", markersize=5, label="best rival"
+        )
+        vertical(axes, target["extreme_value"][0], r"$\sqrt{2\log p}$")
+        axes.set(xlabel="score, off-target variance 1", xlim=(-4, 6), ylim=(0, 0.65))
+    panels[0][0].legend(loc="upper left", fontsize=7)
     return figure

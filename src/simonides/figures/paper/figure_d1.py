@@ -23,7 +23,7 @@ def draw(tables: Mapping[str, Table]) -> Figure:
     for axes, regime in zip(panels, regimes, strict=True):
         part = part_of(measured, decoupled=0.0, regime=regime)
         title = f"load {part['load'][0]:.2f}, $d$ = {part['dim'][0]:g}"
-        scores_panel(axes, part, part_of(theory, regime=regime), title)
-        axes.set(ylabel="density", xlim=(-4, 8), ylim=(0, 0.8))
+        scores_panel(axes, part, part_of(theory, regime=regime))
+        axes.set(title=title, ylabel="density", xlim=(-4, 8), ylim=(0, 0.8))
     panels[-1].legend(loc="upper left", fontsize=7, handlelength=1.8)
     return figure

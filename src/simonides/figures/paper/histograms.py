@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from simonides.curves.table import Table
 
 
-def scores_panel(axes: Axes, measured: Table, theory: Table, title: str) -> None:
+def scores_panel(axes: Axes, measured: Table, theory: Table) -> None:
     """Draw the densities of a regime, both laws and sqrt(2 log p)."""
     x = measured["score"]
     axes.fill_between(
@@ -24,4 +24,4 @@ def scores_panel(axes: Axes, measured: Table, theory: Table, title: str) -> None
     axes.plot(theory["score"], theory["rival"], label="off-target, theory", **SECOND)
     vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
     top = 1.25 * max(max(measured["target"]), max(measured["rival"]), max(theory["target"]))
-    axes.set(title=title, xlabel="score, off-target variance 1", xlim=(-4, 7), ylim=(0, top))
+    axes.set(xlabel="score, off-target variance 1", xlim=(-4, 7), ylim=(0, top))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.figures.paper.marks import BARS, CURVE, PROBLEMS, grid, part_of
+from simonides.figures.paper.marks import BARS, CURVE, PROBLEMS, panels_by_dim, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Draw certified margins and theory, one panel per dimension."""
     measured, theory = tables["measured"], tables["theory"]
-    dims = sorted(measured.distinct("dim"))
-    figure, panels = grid(len(dims), columns=3, width=3.9 if len(dims) == 1 else 3.3, height=3.0)
-    for axes, dim in zip(panels, dims, strict=True):
+    figure, panels = panels_by_dim(measured)
+    for axes, dim in panels:
         curve = part_of(theory, dim=dim)
         axes.plot(curve["share_of_capacity"], curve["margin"], label="finite-size theory", **CURVE)
         for code, name, mark in PROBLEMS:
@@ -34,5 +33,5 @@ def draw(tables: Mapping[str, Table]) -> Figure:
             ylabel="margin, off-target deviations",
             ylim=(0, None),
         )
-    panels[0].legend()
+    panels[0][0].legend()
     return figure

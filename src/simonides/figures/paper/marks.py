@@ -41,6 +41,29 @@ def grid(
     return figure, panels[:count]
 
 
+def panels_by_dim(table: Table) -> tuple[Figure, list[tuple[Axes, float]]]:
+    """Return a figure with a panel for each dimension of a table, and which is whose."""
+    dims = sorted(table.distinct("dim"))
+    figure, panels = grid(len(dims), columns=3, width=3.9 if len(dims) == 1 else 3.3, height=3.0)
+    return figure, list(zip(panels, dims, strict=True))
+
+
+def panels_by_regime(
+    table: Table, *, height: float
+) -> tuple[Figure, list[tuple[Axes, float, float]]]:
+    """Return a figure with a row of regimes for each problem: panels, problems' values, regimes."""
+    regimes = sorted(table.distinct("regime"))
+    figure, panels = grid(2 * len(regimes), columns=len(regimes), width=2.7, height=height)
+    owners = [(code, name, regime) for code, name, _ in PROBLEMS for regime in regimes]
+    for axes, (_, name, regime) in zip(panels, owners, strict=True):
+        axes.set_title(f"{name}, {regime:g} of capacity", fontsize=9)
+    for axes in panels[:: len(regimes)]:
+        axes.set_ylabel("density")
+    return figure, [
+        (axes, code, regime) for axes, (code, _, regime) in zip(panels, owners, strict=True)
+    ]
+
+
 def vertical(axes: Axes, value: float, label: str) -> None:
     """Draw a labelled dashed vertical."""
     axes.axvline(value, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
