@@ -20,6 +20,7 @@ from benchmarks import (
     price,
     published,
     signal,
+    spectra,
     speed,
     thresholds,
 )
@@ -32,6 +33,7 @@ BENCHMARKS = {
     "outputs": outputs.run,
     "thresholds": thresholds.run,
     "beyond": beyond.run,
+    "spectra": spectra.run,
     "loops": growth.loops,
     "rules": speed.rules,
     "searching": speed.searching,

@@ -17,6 +17,7 @@ RESULTS = FOLDER / "benchmarks.json"
 
 _HEADINGS = {
     "contender": "contender",
+    "options": "options",
     "problem": "problem",
     "dim": "d",
     "facts": "facts",
@@ -44,6 +45,7 @@ _HEADINGS = {
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
+    "distance": "distance from eq. 10",
     "points": "points",
     "agreeing": "networks agree",
     "inner": "away from edges",
@@ -64,6 +66,7 @@ _HEADINGS = {
 _TABLES = (
     "thresholds",
     "beyond",
+    "spectra",
     "training",
     "training_large",
     "programming",

