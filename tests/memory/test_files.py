@@ -3,6 +3,7 @@
 import json
 import pickle
 import struct
+import sys
 import zipfile
 
 import numpy as np
@@ -143,4 +144,12 @@ def test_paths_that_cannot_be(tmp_path):
     memory.set_params(random_state=np.random.default_rng(0))
     with pytest.raises(ValueError, match="random_state"):
         memory.save(tmp_path / "memory.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_library_safetensors_the_extra_is_named(tmp_path, monkeypatch):
+    memory, _, _ = fitted()
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(ValueError, match=r"pip install -e '\.\[hf\]' in the clone"):
+        memory.save(tmp_path / "memory.safetensors")
     assert not list(tmp_path.iterdir())

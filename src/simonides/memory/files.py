@@ -89,7 +89,7 @@ def _safetensors(name: str) -> Any:
         if missing.name != "safetensors":
             raise
         raise arguments.refuse(
-            "path", ".safetensors", ".npz without the library", "pip install 'simonides[hf]'"
+            "path", ".safetensors", ".npz without the library safetensors", arguments.install("hf")
         ) from None
     return safetensors.numpy.save_file if name == "save_file" else safetensors.safe_open
 

@@ -52,7 +52,5 @@ def _torch() -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != "torch":
             raise
-        raise arguments.refuse(
-            "torch", None, "installed", "pip install 'simonides[torch]'"
-        ) from None
+        raise arguments.refuse("torch", None, "installed", arguments.install("torch")) from None
     return torch
