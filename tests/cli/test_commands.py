@@ -162,6 +162,16 @@ def test_a_verdict_on_your_own_arrays(tmp_path):
     assert record["verdict"] in {"storable", "not-storable"}
 
 
+def test_a_contradiction_among_your_own_facts_is_named(tmp_path):
+    x, y = np.random.default_rng(0).standard_normal((2, 12, 6))
+    x[5] = x[1]
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    done = run("decide", "--inputs", "x.npy", "--outputs", "y.npy", cwd=tmp_path)
+    assert "not-storable" in done.stdout
+    assert "Facts 1 and 5 have equal inputs and different outputs" in done.stdout
+
+
 def test_version():
     assert run("--version").stdout.strip() == f"simonides {simonides.__version__}"
 
