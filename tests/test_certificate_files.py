@@ -94,7 +94,7 @@ def test_other_files_are_refused(content, tmp_path):
 @pytest.mark.parametrize("missing", sorted(GOOD))
 def test_a_missing_header_is_refused(missing, tmp_path):
     fields = {name: value for name, value in GOOD.items() if name != missing}
-    with pytest.raises(ValueError, match=missing):
+    with pytest.raises(ValueError, match=f"it has no entry '{missing}'; pass the .npz"):
         Certificate.load(written(tmp_path / "bad.npz", **fields))
 
 
@@ -155,7 +155,11 @@ def vector_format(path):
     written(path, **(GOOD | {"format": np.array([1, 1])}))
 
 
-@pytest.mark.parametrize("damage", [damaged_deflate, lone_array, vector_format])
+def open_brackets(path):
+    announcing(path, "((((")
+
+
+@pytest.mark.parametrize("damage", [damaged_deflate, lone_array, vector_format, open_brackets])
 def test_damaged_files_are_refused(damage, tmp_path):
     path = tmp_path / "bad.npz"
     damage(path)

@@ -5,6 +5,7 @@ import re
 import resource
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -51,8 +52,8 @@ def imports(path: Path) -> set[str]:
 
 
 def wrong_way(path: Path, package: Path) -> list[str]:
-    # The facade alone may name every room, lazily.
-    if path == package / "__init__.py":
+    # The facade alone may name every room, lazily; the program starts in the last one.
+    if path in (package / "__init__.py", package / "__main__.py"):
         return []
     own = "simonides." + ".".join(path.relative_to(package).with_suffix("").parts)
     return sorted(name for name in imports(path) if room(name) > room(own))
@@ -141,6 +142,20 @@ def test_the_front_door_names_what_it_exports():
     assert set(simonides.__all__) <= set(dir(simonides))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = simonides.nothing
+
+
+def test_every_extra_that_a_remedy_names_is_there_to_install():
+    named = {
+        extra
+        for path in SOURCE.rglob("*.py")
+        for extra in re.findall(r"""arguments\.install\("(\w+)"\)""", path.read_text())
+    }
+    project = tomllib.loads((TESTS.parent / "pyproject.toml").read_text())["project"]
+    assert {"dask", "hf", "torch"} <= named <= set(project["optional-dependencies"])
+
+
+def test_no_remedy_asks_an_index_for_the_package():
+    assert not [path for path in SOURCE.rglob("*.py") if "simonides[" in path.read_text()]
 
 
 def test_typed_package_is_marked():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import zipfile
 import zlib
+from tokenize import TokenError
 from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,6 +25,7 @@ UNREADABLE = (
     NotImplementedError,  # zip features that no writer of ours uses
     RuntimeError,
     SyntaxError,  # a header that is no literal
+    TokenError,  # nor even words of one
     zipfile.BadZipFile,
     zlib.error,
 )
@@ -53,6 +55,13 @@ def members(file: IO[bytes], *, most: int, known: Collection[str] | None = None)
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return {name.removesuffix(_ENDING): arrays[name] for name in found}
+
+
+def reason(error: Exception) -> str:
+    """Return in words why an archive is not one of ours."""
+    if isinstance(error, KeyError):
+        return f"it has no entry {error.args[0]!r}"
+    return str(error).split("\n")[0].split(". ")[0] or type(error).__name__
 
 
 def _limit(size: int, most: int) -> None:

@@ -17,6 +17,15 @@ def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgument
     return BadArgumentError(f"{name} = {value!r} must be {condition}: {remedy}")
 
 
+def install(extra: str) -> str:
+    """Return the remedy for a library that is missing: the extra it comes with, from a clone.
+
+    >>> print(install("torch"))
+    pip install -e '.[torch]' in the clone of simonides
+    """
+    return f"pip install -e '.[{extra}]' in the clone of simonides"
+
+
 def whole(name: str, value: object, *, least: int = 1, most: float = math.inf, remedy: str) -> int:
     """Return ``value`` as an int if it is a whole number from ``least`` to ``most``."""
     number = _finite(value)

@@ -135,9 +135,11 @@ class Certificate:
             claim = Claim(str(fields.pop("claim")))
             fingerprint, version = str(fields.pop("fingerprint")), int(fields.pop("format"))
         except archives.UNREADABLE as error:
-            reason = str(error).split("\n")[0].split(". ")[0].strip("'") or type(error).__name__
             raise arguments.refuse(
-                "certificate", str(path), "a file written by 'decide --save'", reason
+                "certificate",
+                str(path),
+                "a file written by 'decide --save'",
+                f"{archives.reason(error)}; pass the .npz that it wrote",
             ) from None
         if version != _FORMAT:
             raise arguments.refuse("format", version, f"{_FORMAT}", "write it again")

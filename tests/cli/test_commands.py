@@ -2,6 +2,8 @@
 
 import json
 import resource
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -160,6 +162,16 @@ def test_a_verdict_on_your_own_arrays(tmp_path):
     assert record["verdict"] in {"storable", "not-storable"}
 
 
+def test_a_contradiction_among_your_own_facts_is_named(tmp_path):
+    x, y = np.random.default_rng(0).standard_normal((2, 12, 6))
+    x[5] = x[1]
+    np.save(tmp_path / "x.npy", x)
+    np.save(tmp_path / "y.npy", y)
+    done = run("decide", "--inputs", "x.npy", "--outputs", "y.npy", cwd=tmp_path)
+    assert "not-storable" in done.stdout
+    assert "Facts 1 and 5 have equal inputs and different outputs" in done.stdout
+
+
 def test_version():
     assert run("--version").stdout.strip() == f"simonides {simonides.__version__}"
 
@@ -189,6 +201,29 @@ def test_threshold_of_a_decoupled_problem_in_words():
     assert "theory" in done.stdout
     # What is added up is the time of each instance, not what processors or the user spent.
     assert "seconds, all instances together" in done.stdout
+
+
+def test_one_instance_has_neither_a_mean_nor_an_error():
+    done = run("threshold", "--dim", "5", "--instances", "1", "--workers", "1")
+    assert "1 original instance in" in done.stdout
+    assert "mean" not in done.stdout
+    assert "One instance has no standard error" in done.stdout
+
+
+def test_brackets_in_the_name_of_a_proof_are_no_styles(tmp_path):
+    (tmp_path / "runs[").mkdir()
+    path, drawn = str(tmp_path / "runs[" / "b]proof.npz"), ["--dim", "5", "--facts", "9"]
+    answer("decide", *drawn, "--save", path)
+    done = run("verify", path, *drawn)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.replace("\n", "").startswith(path)
+
+
+def test_the_module_is_the_program():
+    done = subprocess.run(
+        [sys.executable, "-m", "simonides", "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == run("--version").stdout
 
 
 @pytest.mark.parametrize("solver", ["gradient", "cross-entropy"])

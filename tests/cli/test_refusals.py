@@ -90,6 +90,14 @@ def test_with_json_the_answer_is_empty_and_the_refusal_the_same():
     assert refused(*asked, "--json") == refused(*asked)
 
 
+HEADERS = {
+    "boundless": "{'descr': '<f8', 'fortran_order': False, 'shape': (1" + "0" * 30 + ",), }",
+    "untrue": "{'descr': '<f8', 'fortran_order': False, 'shape': (True,), }",
+    "deep": "-" * 5000 + "1",
+}
+"""What numpy.lib.format trips over in ways of its own."""
+
+
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
     """Return a folder of arrays, good and bad."""
@@ -128,6 +136,10 @@ def files(tmp_path_factory):
     (folder / "vast.npy").write_bytes(
         b"\x93NUMPY\x01\x00" + (118).to_bytes(2, "little") + header.ljust(117).encode() + b"\n"
     )
+    for name, text in HEADERS.items():
+        body = text.encode() + b"\n"
+        magic = b"\x93NUMPY\x01\x00" + len(body).to_bytes(2, "little")
+        (folder / f"{name}.npy").write_bytes(magic + body + bytes(64))
     (folder / "folder.npy").mkdir()
     return folder
 
@@ -136,7 +148,7 @@ def files(tmp_path_factory):
     "name",
     [
         "holed", "endless", "complex", "flat", "words", "rowless", "objects", "empty", "text", "zip",
-        "torn", "nested", "vast", "folder", "missing",
+        "torn", "nested", "vast", "folder", "missing", *HEADERS,
     ],
 )  # fmt: skip
 def test_inputs_that_are_no_matrix_of_numbers(files, name):

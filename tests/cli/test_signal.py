@@ -128,3 +128,12 @@ def test_bad_input_is_one_line(arguments, named):
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1
     assert named in done.stderr
+
+
+@pytest.mark.parametrize("text", ['{"dim":' * 10**5, '{"n_embd": ' + "9" * 5000 + "}"])
+def test_a_config_that_python_cannot_parse_is_refused(text, tmp_path):
+    path = tmp_path / "config.json"
+    path.write_text(text)
+    done = run("propagate", "--config", str(path))
+    assert done.returncode == 2
+    assert "must be a JSON file: pass a model's config.json" in done.stderr

@@ -27,9 +27,30 @@ def test_beyond_capacity_most_is_stored_and_the_rest_named():
 def test_a_contradiction_costs_one_fact():
     X, Y = gaussian(20, 12)
     X[7] = X[3]
-    with pytest.warns(NotAllStoredWarning, match="1 of 20 facts"):
+    with pytest.warns(NotAllStoredWarning, match="1 of 20 facts") as caught:
         memory = AssociativeMemory().fit(X, Y)
     assert memory.failed_.tolist() in ([3], [7])
+    said = str(caught[0].message)
+    assert (
+        "rows 3 and 7 have equal inputs and different targets, which no weights can store" in said
+    )
+    assert "theory" not in said, "it is no matter of capacity"
+
+
+def test_contradictions_are_said_beside_what_else_is_lost():
+    X, Y = gaussian(60, 8)
+    X[7] = X[9] = X[3]
+    with pytest.warns(NotAllStoredWarning, match=r"rows 3 and 7 .* first of 2 such .* above"):
+        AssociativeMemory(method="hebbian").fit(X, Y)
+
+
+def test_equal_inputs_that_share_a_target_are_no_contradiction():
+    X, Y = gaussian(60, 8)
+    X[7], Y[7] = X[3], Y[3]
+    X[5, 0], X[6] = 0.0, X[5]
+    X[6, 0] = -0.0
+    with pytest.warns(NotAllStoredWarning, match="rows 5 and 6 have equal inputs and different"):
+        AssociativeMemory(method="hebbian").fit(X, Y)
 
 
 def test_a_zero_input_is_the_one_that_fails():

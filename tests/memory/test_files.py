@@ -3,6 +3,7 @@
 import json
 import pickle
 import struct
+import sys
 import zipfile
 
 import numpy as np
@@ -130,8 +131,45 @@ def test_arrays_that_do_not_belong_together_are_refused(tmp_path, change):
     assert "must be" in str(refusal(forged(tmp_path / "changed.npz", **{**arrays, **change})))
 
 
+@pytest.mark.parametrize(
+    ("lacking", "reason"), [("simonides", "'simonides'"), ("weights", "'weights'")]
+)
+def test_what_a_file_lacks_is_named(tmp_path, lacking, reason):
+    memory, _, _ = fitted()
+    with np.load(memory.save(tmp_path / "memory.npz")) as archive:
+        arrays = {name: archive[name] for name in archive.files if name != lacking}
+    said = str(refusal(forged(tmp_path / "less.npz", **arrays)))
+    assert "less.npz' must be a memory written by save: it has no entry " + reason in said
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"dim_in": "a"},
+        {"dim_in": 1e400},
+        {"params": {"a": 1}},
+        {"proof": ["maybe", ""]},
+        {"proof": []},
+    ],
+)
+def test_notes_that_make_no_sense_are_refused_by_file(tmp_path, change):
+    memory, _, _ = fitted()
+    with np.load(memory.save(tmp_path / "memory.npz")) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    kept = json.loads(str(arrays.pop("simonides")))
+    path = forged(
+        tmp_path / "odd.npz", **arrays, simonides=np.array(json.dumps({**kept, **change}))
+    )
+    assert "odd.npz' must be a memory written by save" in str(refusal(path))
+
+
 def test_paths_that_cannot_be(tmp_path):
     memory, _, _ = fitted()
+    for ending in ENDINGS:
+        (folder := tmp_path / f"folder.{ending}").mkdir()
+        with pytest.raises(ValueError, match="a file, not a folder"):
+            memory.save(folder)
+        folder.rmdir()
     for path, reason in (
         (tmp_path / "memory.pkl", "ending in"),
         (tmp_path / "nowhere" / "memory.npz", "folder that exists"),
@@ -143,4 +181,12 @@ def test_paths_that_cannot_be(tmp_path):
     memory.set_params(random_state=np.random.default_rng(0))
     with pytest.raises(ValueError, match="random_state"):
         memory.save(tmp_path / "memory.npz")
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_the_library_safetensors_the_extra_is_named(tmp_path, monkeypatch):
+    memory, _, _ = fitted()
+    monkeypatch.setitem(sys.modules, "safetensors", None)
+    with pytest.raises(ValueError, match=r"pip install -e '\.\[hf\]' in the clone"):
+        memory.save(tmp_path / "memory.safetensors")
     assert not list(tmp_path.iterdir())

@@ -21,17 +21,23 @@ def spoiled(array, value):
 @pytest.mark.parametrize(
     ("arrays", "reason"),
     [
-        ({"X": spoiled(X, np.nan), "y": Y}, "X contains NaN"),
-        ({"X": spoiled(X, np.inf), "y": Y}, "X contains infinity"),
-        ({"X": X, "y": spoiled(Y, np.nan)}, r"y\[2\] = .* must be finite"),
-        ({"X": X, "y": spoiled(Y, -np.inf)}, r"y\[2\] = .* must be finite"),
+        ({"X": spoiled(X, np.nan), "y": Y}, r"X\[2, 1\] = nan must be finite, .*: clean the data"),
+        ({"X": spoiled(X, np.inf), "y": Y}, r"X\[2, 1\] = inf must be finite, .*: clean the data"),
+        ({"X": spoiled(X, 1e300), "y": Y}, r"X\[2\] = 1e\+300 must be zero, or of a size"),
+        ({"X": X, "y": spoiled(Y, np.nan)}, r"y\[2, 1\] = nan must be finite"),
+        ({"X": X, "y": spoiled(Y, -np.inf)}, r"y\[2, 1\] = -inf must be finite"),
         ({"X": X, "y": Y[:9]}, r"y.shape = \(9, 8\) must be with 10 rows"),
-        ({"X": X[:0], "y": Y[:0]}, "0 sample"),
-        ({"X": X[:, :0], "y": Y}, "0 feature"),
+        ({"X": X[:0], "y": Y[:0]}, "X must be a matrix .* 0 sample"),
+        ({"X": X[:, :0], "y": Y}, "X must be a matrix .* 0 feature"),
         ({"X": X, "y": Y[:, :0]}, r"y.shape = \(10, 0\)"),
-        ({"X": X[0], "y": Y}, "1D array"),
+        ({"X": X[0], "y": Y}, "X must be a matrix .* 1D array"),
         ({"X": X, "y": Y[0]}, r"y.shape = \(8,\) must be two-dimensional"),
         ({"X": X, "y": np.arange(10)}, r"outputs= and targets="),
+        ({"X": [[1.0, 2.0], [3.0]], "y": Y}, "X must be a matrix of numbers"),
+        ({"X": X, "y": [[1.0, 2.0], [3.0]]}, "y = .* must be rows of equal length"),
+        ({"X": X, "outputs": OUTPUTS, "targets": [[1], [2, 3]]}, "targets = .* of equal length"),
+        ({"X": X, "outputs": OUTPUTS, "targets": []}, r"targets.shape = \(0,\) must be \(10,\)"),
+        ({"X": X, "outputs": OUTPUTS, "y": TARGETS + 1}, r"y\[5\] = 6 must be from 0 to 5"),
         ({"X": X}, "requires y"),
         ({"X": X, "y": Y.astype(object)}, "y = dtype.* must be an array of real numbers"),
         ({"X": X, "y": np.array([["a"] * 8] * 10)}, "real numbers"),
@@ -59,7 +65,49 @@ def test_arrays_that_are_no_facts(arrays, reason):
     memory = AssociativeMemory()
     with pytest.raises(ValueError, match=reason):
         memory.fit(**arrays)
-    assert not hasattr(memory, "weights_")
+    with pytest.raises(NotFittedError):
+        memory.predict(X)
+
+
+def test_a_refused_fit_leaves_a_memory_as_it_was():
+    memory = AssociativeMemory().fit(X, Y)
+    with pytest.raises(ValueError, match=r"y\.shape"):
+        memory.fit(X[:, :3], Y[:9])
+    with pytest.raises(ValueError, match="rank = 8 must be at most 3"):
+        memory.set_params(rank=8).fit(X[:, :3], Y)
+    assert memory.predict(X).tolist() == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("indices", "reason"),
+    [
+        ([99], r"indices\[0\] = 99 must be from 0 to 9: it numbers a fact"),
+        ([[1, 2]], r"indices.shape = \(1, 2\) must be one-dimensional"),
+        ([[1], [2, 3]], "indices = .* must be rows of equal length"),
+        ([0.5], "an array of integers"),
+        (range(10), "keep one at least"),
+    ],
+)
+def test_facts_that_are_not_there_cannot_be_forgotten(indices, reason):
+    memory = AssociativeMemory().fit(X, Y)
+    with pytest.raises(ValueError, match=reason):
+        memory.forget(indices)
+    assert memory.forget([]).predict(X).tolist() == list(range(10))
+
+
+@pytest.mark.parametrize(
+    ("arrays", "reason"),
+    [
+        ({"X": spoiled(X, np.nan), "y": Y}, r"X\[2, 1\] = nan"),
+        ({"X": spoiled(X, 1e300), "y": Y}, r"X\[2\] = 1e\+300"),
+        ({"X": X}, "targets = None must be given, or y, but not both: pass one of the two"),
+    ],
+)
+def test_what_is_added_is_named_as_it_was_passed(arrays, reason):
+    memory = AssociativeMemory().fit(X, Y)
+    with pytest.raises(ValueError, match=reason):
+        memory.add(**arrays)
+    assert len(memory.targets_) == 10
 
 
 @pytest.mark.parametrize(
@@ -97,6 +145,8 @@ def test_more_than_there_is():
         memory.predict(X[:, :3])
     with pytest.raises(ValueError, match=r"y.shape = \(9, 8\)"):
         memory.score(X, Y[:9])
+    with pytest.raises(ValueError, match=r"y = .* must be an array of integers"):
+        memory.score(X, TARGETS / 1)
     with pytest.raises(ValueError, match="noise = -1"):
         memory.recall_under_noise([-1.0])
 

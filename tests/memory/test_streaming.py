@@ -114,7 +114,7 @@ def test_no_proof_is_claimed_of_what_is_not_recalled(tmp_path):
 def test_a_row_that_is_out_of_range_is_named(tmp_path):
     X, Y = gaussian(20, 12)
     X[3] *= 1e200
-    with pytest.raises(ValueError, match=r"inputs\[3\] = .* rescale"):
+    with pytest.raises(ValueError, match=r"X\[3\] = .* rescale"):
         AssociativeMemory("hebbian").fit(mapped(tmp_path / "x.npy", X), Y)
 
 

@@ -37,3 +37,13 @@ def test_a_layer_that_is_no_memory_is_refused():
         AssociativeMemory.from_linear(torch.nn.Linear(3, 4))
     with pytest.raises(ValueError, match=r"nn\.Linear"):
         AssociativeMemory.from_linear(torch.nn.ReLU())
+
+
+@pytest.mark.parametrize(
+    ("shapes", "reason"),
+    [(((3, 4), (5, 3)), "one feeds the other"), (((3, 9), (9, 3)), "into one nn.Linear")],
+)
+def test_two_layers_that_are_no_factors_are_refused(shapes, reason):
+    layers = [torch.nn.Linear(*shape, bias=False) for shape in shapes]
+    with pytest.raises(ValueError, match=reason):
+        AssociativeMemory.from_linear(torch.nn.Sequential(*layers))

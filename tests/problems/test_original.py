@@ -42,8 +42,8 @@ def naive(problem, images, threshold):
 @pytest.mark.parametrize(
     ("inputs", "outputs", "targets", "words"),
     [
-        pytest.param(changed(X, (2, 1), np.nan), Y, None, ["inputs[2]", "nan"], id="nan"),
-        pytest.param(X, changed(Y, (4, 0), np.inf), None, ["outputs[4]", "inf"], id="inf"),
+        pytest.param(changed(X, (2, 1), np.nan), Y, None, ["inputs[2, 1]", "nan"], id="nan"),
+        pytest.param(X, changed(Y, (4, 0), np.inf), None, ["outputs[4, 0]", "inf"], id="inf"),
         pytest.param(X.astype(object), Y, None, ["inputs", "dtype('O')"], id="objects"),
         pytest.param(X, Y + 1j, None, ["outputs", "complex"], id="complex"),
         pytest.param(X, Y > 0, None, ["outputs", "bool"], id="truth-values"),

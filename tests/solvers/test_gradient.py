@@ -221,7 +221,7 @@ def test_a_device_that_is_not_there_is_named():
 def test_a_missing_torch_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delitem(sys.modules, "simonides.solvers.torch_gradient", raising=False)
-    with pytest.raises(BadArgumentError, match=r"pip install 'simonides\[torch\]'"):
+    with pytest.raises(BadArgumentError, match=r"pip install -e '\.\[torch\]' in the clone"):
         gradient(make("original", 5, 3), backend="torch")
 
 

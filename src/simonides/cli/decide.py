@@ -127,6 +127,8 @@ def _notes(
             else "has a right output equal to it"
         )
         notes.append(f"No weights let fact {fact} beat output {rival}: the fact {why}.")
+    elif found.verdict == "not-storable":
+        notes += _contradiction(asked)
     if found.verdict == "not-found":
         notes.append("No weights of this rank were found. That proves nothing: there may be some.")
     if found.verdict == "not-storable" and found.told_by is not None:
@@ -137,6 +139,19 @@ def _notes(
     if found.solution.interrupted:
         notes.append("Interrupted: this is what was known by then.")
     return notes
+
+
+def _contradiction(asked: Problem) -> list[str]:
+    from simonides.problems.clashes import clashing
+    from simonides.problems.original import OriginalProblem
+
+    if not isinstance(asked, OriginalProblem) or asked.targets is None:
+        return []
+    clashes = clashing(asked.inputs, asked.targets)
+    return [
+        f"Facts {one} and {other} have equal inputs and different outputs: no weights store both."
+        for one, other in clashes[:1]
+    ]
 
 
 def _load(asked: Problem) -> float:

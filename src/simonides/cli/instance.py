@@ -118,9 +118,9 @@ def check_memory(facts: int, candidates: int | None, shape: tuple[int, int]) -> 
 
 
 def _array(name: str, path: str) -> Any:
-    from tokenize import TokenError
-
     import numpy as np
+
+    from simonides import archives
 
     try:
         # Unlike numpy.load, this takes nothing but a lone array.
@@ -128,6 +128,6 @@ def _array(name: str, path: str) -> Any:
             return np.lib.format.read_array(file, allow_pickle=False)
     except OSError as error:
         reason = error.strerror or str(error)
-    except (ValueError, EOFError, MemoryError, SyntaxError, TokenError) as error:
-        reason = str(error).split(".")[0]
+    except archives.UNREADABLE as error:
+        reason = f"{archives.reason(error)}; write it with numpy.save"
     raise arguments.refuse(name, path, "a readable .npy file of numbers", reason)

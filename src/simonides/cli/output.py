@@ -43,7 +43,8 @@ def print_table(
     for row in rows:
         table.add_row(*row)
     console = Console(highlight=False)
-    console.print(title, style="bold")  # not the table's own, which would wrap to its width
+    # Not the table's own title, which would wrap to its width; brackets in it are no styles.
+    console.print(title, style="bold", markup=False)
     console.print(table)
     for note in notes:
         console.print(Padding(note, (0, 0, 0, 2)), style="dim")

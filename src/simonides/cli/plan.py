@@ -152,7 +152,7 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
 
     names = [escape(name) for name in answer.names]
     output.print_table(
-        escape(f"{answer.model.source}: {answer.candidates:,} candidates competing"),
+        f"{answer.model.source}: {answer.candidates:,} candidates competing",
         ["layer", "count", "out x in", "facts each", "bits/param."],
         [
             *(

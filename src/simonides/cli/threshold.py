@@ -97,13 +97,16 @@ def threshold(
         output.print_json(record)
     else:
         bound = "" if asked.rank is None else f", rank {asked.rank}"
+        plural = "" if len(found) == 1 else "s"
         title = (
-            f"{len(found)} {ensemble.problem} instances in a "
+            f"{len(found)} {ensemble.problem} instance{plural} in a "
             f"{asked.dim_out:,} x {asked.dim_in:,} matrix{bound}"
         )
         notes = []
         if asked.rank is not None:
             notes.append("With a rank bound, a search that fails proves nothing: a lower bound.")
+        if len(found) < _FEWEST:
+            notes.append("One instance has no standard error: raise --instances for one.")
         if interrupted:
             notes.append(f"Interrupted: these are the first {len(found)} of {instances} instances.")
         output.print_table(title, ["", ""], _rows(record), notes)
@@ -140,12 +143,18 @@ def _record(found: list[Threshold], theory: float) -> dict[str, Any]:
 
 
 def _rows(record: dict[str, Any]) -> list[list[str]]:
-    error = "" if record["stderr"] is None else f" ± {record['stderr']:.1f}"
     values = record["thresholds"]
+    theory = ["theory", f"{record['theory']:.1f}"]
+    if len(values) < _FEWEST:
+        stored = [["facts stored", f"{values[0]:,}"], theory]
+    else:
+        stored = [
+            ["facts stored, mean", f"{record['mean']:.1f} ± {record['stderr']:.1f}"],
+            theory,
+            ["least to most", f"{min(values):,} to {max(values):,}"],
+        ]
     return [
-        ["facts stored, mean", f"{record['mean']:.1f}{error}"],
-        ["theory", f"{record['theory']:.1f}"],
-        ["least to most", f"{min(values):,} to {max(values):,}"],
+        *stored,
         ["numbers tried", f"{record['decisions']:,}"],
         ["left open", f"{record['open']:,}"],
         ["seconds, all instances together", f"{record['seconds']:.1f}"],

@@ -35,7 +35,7 @@ def checked_address(address: str) -> str:
         )
     if find_spec("distributed") is None:
         raise arguments.refuse(
-            "dask", address, "used with Dask installed", "pip install 'simonides[dask]'"
+            "dask", address, "used with Dask installed", arguments.install("dask")
         )
     return address
 

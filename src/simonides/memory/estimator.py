@@ -10,12 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from simonides import arguments
+from simonides import archives, arguments
 from simonides.memory import files
 from simonides.memory.diagnosis import diagnose
 from simonides.memory.facts import Facts, numbers_of, unit_rows
 from simonides.memory.files import Saved
 from simonides.memory.incremental import cleared, with_added, without
+from simonides.memory.inputs import checked_inputs
 from simonides.memory.packing import packed, unpacked
 from simonides.memory.recall import noisy_recall
 from simonides.memory.recipe import Recipe, seed_of
@@ -26,6 +27,7 @@ from simonides.memory.storing import store
 from simonides.memory.torch_bridge import to_layers, weights_of
 from simonides.memory.watching import facts_bar
 from simonides.problems import checked
+from simonides.problems.clashes import clashing
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,8 +94,8 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     ) -> AssociativeMemory:
         """Store the facts X -> y, or X -> outputs[targets]."""
         recipe = self._recipe()
-        facts = Facts.read(self._inputs(X, reset=True), y, outputs, targets)
-        return self._store(facts, recipe)
+        facts = Facts.read(checked_inputs(X, self, to_store=True), y, outputs, targets)
+        return self._store(facts, recipe, like=X)
 
     def predict(self, X: Any) -> Integers:
         """Return the number of the output recalled for each input."""
@@ -142,7 +144,7 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
 
         ``y`` holds target embeddings, those that are new becoming outputs; ``targets`` numbers of outputs.
         """
-        facts = with_added(self.facts_, self._inputs(X), y, targets)
+        facts = with_added(self.facts_, self._inputs(X, to_store=True), y, targets)
         return self._store(facts, self._recipe(), self.weights_)
 
     def forget(self, indices: Any) -> AssociativeMemory:
@@ -194,7 +196,11 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     @classmethod
     def load(cls, path: str | Path) -> AssociativeMemory:
         """Read a memory that ``save`` wrote; nothing in the file is ever executed."""
-        return unpacked(files.read(path), cls())
+        saved = files.read(path)
+        try:
+            return unpacked(saved, cls())
+        except archives.UNREADABLE as error:
+            raise files.refusal(path, error) from None
 
     def to_torch(self) -> Any:
         """Return the map as ``nn.Linear`` without bias, two of them in a row for factors."""
@@ -253,20 +259,29 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
             seed_of(self.random_state),
         )
 
-    def _inputs(self, X: Any, *, reset: bool = False) -> Any:
-        """Return checked inputs; single precision and files stay as they are."""
-        return validate_data(self, X, dtype=[np.float64, np.float32], order="C", reset=reset)
+    def _inputs(self, X: Any, *, to_store: bool = False) -> Any:
+        """Return checked inputs, in the dimension and under the names that were fitted."""
+        inputs = checked_inputs(X, self, to_store=to_store)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return inputs
 
     def _scorer(self) -> Scorer:
         outputs = unit_rows(self.outputs_) if self.normalize_outputs else self.outputs_
         return Scorer(self.weights_, self.factors_, outputs)
 
-    def _store(self, facts: Facts, recipe: Recipe, start: Reals | None = None) -> AssociativeMemory:
+    def _store(
+        self, facts: Facts, recipe: Recipe, start: Reals | None = None, *, like: Any = None
+    ) -> AssociativeMemory:
         with facts_bar(len(facts.targets), shown=self.progress) as watch:
             found = store(facts, replace(recipe, watch=watch), start)
+        if like is not None:  # only now: facts that are refused leave the memory as it was
+            validate_data(self, like, skip_check_array=True, reset=True)
         self._keep(facts, found)
         if self.n_stored_ < len(facts.targets):
-            said = shortfall(len(facts.targets), self.n_stored_, self.capacity_, self.method)
+            # A large file is not passed over once more for this.
+            clashes = [] if is_mapped(facts.inputs) else clashing(facts.inputs, facts.targets)
+            count = len(facts.targets)
+            said = shortfall(count, self.n_stored_, self.capacity_, self.method, clashes)
             if found.solution.interrupted:
                 said = f"interrupted: {said}"
             warnings.warn(NotAllStoredWarning(said), stacklevel=3)

@@ -45,9 +45,8 @@ class Facts:
                 )
             kept = checked.matrix("outputs", outputs)
             _refuse_twins(kept)
-            numbers = checked.indices(
-                "targets", y if targets is None else targets, size=len(inputs), below=len(kept)
-            )
+            name, given = ("y", y) if targets is None else ("targets", targets)
+            numbers = checked.indices(name, given, size=len(inputs), below=len(kept))
         if len(kept) < 2:
             raise arguments.refuse(
                 "y",
@@ -87,9 +86,9 @@ class Facts:
 
 def numbers_of(y: object, outputs: Reals) -> Integers:
     """Return which of the outputs each row of y is, -1 for none; numbers stay as they are."""
-    array = np.asarray(y)
+    array = checked.array_of("y", y)
     if array.ndim == 1:
-        return checked.indices("targets", array, size=len(array), below=len(outputs))
+        return checked.indices("y", array, size=len(array), below=len(outputs))
     rows = checked.matrix("y", array, columns=outputs.shape[1])
     places = {_key(row): place for place, row in enumerate(outputs)}
     return np.array([places.get(_key(row), -1) for row in rows], dtype=np.int64)
@@ -123,7 +122,7 @@ def _distinct_targets(y: object, facts: int) -> tuple[Reals, Integers]:
 
 def _numbers(y: Any) -> Any:
     """Return y as an array that is not one of objects."""
-    array = np.asarray(y)
+    array = checked.array_of("y", y)
     if array.dtype.kind == "O":
         raise arguments.refuse(
             "y", array.dtype, "an array of real numbers", "Unknown label type: convert it first"

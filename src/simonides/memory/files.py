@@ -18,6 +18,8 @@ from simonides import archives, arguments
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from simonides.failures import BadArgumentError
+
 _FORMAT = 1
 _NOTE = "simonides"
 _KIND = "a memory written by save"
@@ -53,13 +55,20 @@ def read(path: str | Path) -> Saved:
     try:
         arrays, text = _read_npz(path) if path.suffix == ".npz" else _read_safetensors(path)
         note = json.loads(text)
+        if not isinstance(note, dict):
+            raise TypeError(f"its note is of type {type(note).__name__}, not an object")
         version = note.pop("format")
     except archives.UNREADABLE as error:
-        reason = str(error).split("\n")[0] or type(error).__name__
-        raise arguments.refuse("path", str(path), _KIND, reason) from None
+        raise refusal(path, error) from None
     if version != _FORMAT:
         raise arguments.refuse("format", version, str(_FORMAT), "write the file again")
     return Saved(arrays, note)
+
+
+def refusal(path: str | Path, error: Exception) -> BadArgumentError:
+    """Return the error that says why a file is no memory."""
+    reason = f"{archives.reason(error)}; pass another file"
+    return arguments.refuse("path", str(path), _KIND, reason)
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], str]:
@@ -89,7 +98,7 @@ def _safetensors(name: str) -> Any:
         if missing.name != "safetensors":
             raise
         raise arguments.refuse(
-            "path", ".safetensors", ".npz without the library", "pip install 'simonides[hf]'"
+            "path", ".safetensors", ".npz without the library safetensors", arguments.install("hf")
         ) from None
     return safetensors.numpy.save_file if name == "save_file" else safetensors.safe_open
 
@@ -100,4 +109,6 @@ def _checked(path: str | Path) -> Path:
         raise arguments.refuse("path", str(path), f"ending in {_ENDINGS}", "choose a format")
     if not path.parent.is_dir():
         raise arguments.refuse("path", str(path), "in a folder that exists", "make it first")
+    if path.is_dir():
+        raise arguments.refuse("path", str(path), "a file, not a folder", "choose another name")
     return path

@@ -21,7 +21,9 @@ def with_added(facts: Facts, inputs: Reals, y: object, targets: object) -> Facts
     there.
     """
     if (y is None) == (targets is None):
-        raise arguments.refuse("targets", targets, "given, or y, but not both", "leave one out")
+        raise arguments.refuse(
+            "targets", targets, "given, or y, but not both", "pass one of the two"
+        )
     outputs = facts.outputs
     if y is None:
         numbers = checked.indices("targets", targets, size=len(inputs), below=len(outputs))
@@ -42,8 +44,14 @@ def with_added(facts: Facts, inputs: Reals, y: object, targets: object) -> Facts
 
 def without(facts: Facts, indices: object) -> tuple[Facts, Reals]:
     """Return the facts but those at ``indices``, and the inputs of these; outputs keep their numbers."""
-    array = np.atleast_1d(np.asarray(indices))
-    gone = checked.indices("indices", array, size=array.size, below=len(facts.targets))
+    array = np.atleast_1d(checked.array_of("indices", indices))
+    if array.ndim != 1:
+        raise arguments.refuse(
+            "indices.shape", array.shape, "one-dimensional", "pass row numbers of facts"
+        )
+    gone = checked.indices(
+        "indices", array, size=array.size, below=len(facts.targets), numbered="a fact"
+    )
     kept = np.ones(len(facts.targets), dtype=bool)
     kept[gone] = False
     if not kept.any():

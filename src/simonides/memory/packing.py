@@ -50,23 +50,24 @@ def packed(memory: AssociativeMemory, *, facts: bool) -> Saved:
 
 
 def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
-    """Return the memory that was packed, built on an unfitted one."""
+    """Return the memory that was packed, built on an unfitted one.
+
+    What is missing or of another kind raises as it happens to; who knows the file names it.
+    """
     arrays, note = saved.arrays, saved.note
-    try:
-        memory: AssociativeMemory = blank.set_params(**note["params"])
-        dim_in, steps, claim = int(note["dim_in"]), int(note["n_iter"]), note["proof"]
-        outputs = checked.matrix("outputs", arrays["outputs"])
-        targets = arrays["targets"]
-        targets = checked.indices("targets", targets, size=len(targets), below=len(outputs))
-        failed = arrays["failed"]
-        failed = checked.indices("failed", failed, size=len(failed), below=max(1, len(targets)))
-        weights, factors = _layers(arrays, (outputs.shape[1], dim_in))
-        proof = None
-        if claim is not None:
-            parts = {name: arrays.get(f"proof_{name}") for name in _PROOF}
-            proof = Certificate(Claim(claim[0]), str(claim[1]), **parts)
-    except (KeyError, TypeError, IndexError) as missing:
-        raise arguments.refuse("file", str(missing), "a whole memory", "save it again") from None
+    memory: AssociativeMemory = blank.set_params(**note["params"])
+    dim_in, steps, claimed = int(note["dim_in"]), int(note["n_iter"]), note["proof"]
+    outputs = checked.matrix("outputs", arrays["outputs"])
+    targets = arrays["targets"]
+    targets = checked.indices("targets", targets, size=len(targets), below=len(outputs))
+    failed = arrays["failed"]
+    failed = checked.indices("failed", failed, size=len(failed), below=max(1, len(targets)))
+    weights, factors = _layers(arrays, (outputs.shape[1], dim_in))
+    proof = None
+    if claimed is not None:
+        claim, fingerprint = claimed
+        parts = {name: arrays.get(f"proof_{name}") for name in _PROOF}
+        proof = Certificate(Claim(claim), str(fingerprint), **parts)
     inputs = arrays.get("inputs")
     if inputs is not None:
         inputs = checked.matrix("inputs", inputs, columns=dim_in)
@@ -87,7 +88,7 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
 
 
 def _layers(arrays: Any, shape: tuple[int, int]) -> tuple[Any, tuple[Any, Any] | None]:
-    if "weights" in arrays:
+    if "left" not in arrays:
         weights = checked.matrix("weights", arrays["weights"])
         if weights.shape != shape:
             raise arguments.refuse("weights.shape", weights.shape, str(shape), "save it again")

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from simonides.formatting import count
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from simonides.theory.capacity import Capacity
 
 
@@ -14,9 +16,26 @@ class NotAllStoredWarning(UserWarning):
     """Some facts are not recalled; the message says how many, and how far beyond capacity they are."""
 
 
-def shortfall(facts: int, stored: int, capacity: Capacity, method: str) -> str:
-    """Return how many facts are not stored, and how that compares with theory."""
+_WITHOUT_PROMISE = ("hebbian", "pseudo_inverse", "gradient", "cross_entropy")
+
+
+def shortfall(
+    facts: int,
+    stored: int,
+    capacity: Capacity,
+    method: str,
+    clashes: Sequence[tuple[int, int]] = (),
+) -> str:
+    """Return how many facts are not stored, and how that compares with theory.
+
+    ``clashes`` are pairs of rows with equal inputs and different targets.
+    """
     lost = f"{facts - stored:,} of {facts:,} facts are not stored (failed_ lists them): "
+    if clashes:
+        lost += _contradiction(clashes)
+        if facts - stored <= len(clashes) and method not in _WITHOUT_PROMISE:
+            return lost
+        lost += "; "
     fit = count(capacity.facts)
     over = facts / capacity.facts - 1
     if over > 0:
@@ -25,6 +44,15 @@ def shortfall(facts: int, stored: int, capacity: Capacity, method: str) -> str:
             "take more dimensions, a higher rank or fewer facts"
         )
     remedy = "these have structure that random ones lack"
-    if method in ("hebbian", "pseudo_inverse", "gradient", "cross_entropy"):
+    if method in _WITHOUT_PROMISE:
         remedy = "method='feasibility' stores all that can be stored"
     return lost + f"theory lets {fit} random facts fit in this shape, so {remedy}"
+
+
+def _contradiction(clashes: Sequence[tuple[int, int]]) -> str:
+    one, other = clashes[0]
+    more = f" (the first of {len(clashes):,} such pairs)" if len(clashes) > 1 else ""
+    return (
+        f"rows {one} and {other} have equal inputs and different targets{more}, which no weights "
+        "can store both; keep one of the two"
+    )

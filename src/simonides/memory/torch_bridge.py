@@ -36,6 +36,15 @@ def weights_of(layer: Any) -> tuple[Reals, tuple[Reals, Reals] | None]:
     arrays = [part.weight.detach().cpu().double().numpy().copy() for part in parts]
     if len(arrays) == 1:
         return arrays[0], None
+    shapes = [array.shape for array in arrays]
+    if shapes[0][0] != shapes[1][1]:
+        raise arguments.refuse(
+            "layer", shapes, "two layers of which one feeds the other", "their sizes must agree"
+        )
+    if shapes[0][0] > min(shapes[0][1], shapes[1][0]):
+        raise arguments.refuse(
+            "layer", shapes, "two layers that narrow in between", "multiply them into one nn.Linear"
+        )
     return arrays[1] @ arrays[0], (arrays[1], np.ascontiguousarray(arrays[0].T))
 
 
@@ -52,7 +61,5 @@ def _torch() -> Any:
     except ModuleNotFoundError as missing:
         if missing.name != "torch":
             raise
-        raise arguments.refuse(
-            "torch", None, "installed", "pip install 'simonides[torch]'"
-        ) from None
+        raise arguments.refuse("torch", None, "installed", arguments.install("torch")) from None
     return torch

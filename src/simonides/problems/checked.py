@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from simonides.arrays import Integers, Reals
     from simonides.problems.problem import Problem
 
@@ -20,10 +22,7 @@ def matrix(name: str, value: object, *, columns: int | None = None, each_row: bo
 
     Its size is that of each row, or else of the whole.
     """
-    try:
-        array = np.asarray(value)
-    except ValueError:  # rows of different lengths
-        raise arguments.refuse(name, type(value), "rows of equal length", "pad them") from None
+    array = array_of(name, value)
     if array.dtype.kind not in "fiu":
         raise arguments.refuse(name, array.dtype, "an array of real numbers", "convert it first")
     if array.ndim != 2 or 0 in array.shape:
@@ -35,33 +34,66 @@ def matrix(name: str, value: object, *, columns: int | None = None, each_row: bo
             f"{name}.shape", array.shape, f"with {columns} columns", "the dimensions must agree"
         )
     kept = np.array(array, dtype=np.float64, order="C")
-    if not np.isfinite(kept).all():
-        row = int(np.flatnonzero(~np.isfinite(kept).all(axis=1))[0])
-        raise arguments.refuse(f"{name}[{row}]", kept[row].tolist()[:4], "finite", "clean the data")
-    # Squares and products of lengths in this range neither overflow nor underflow.
-    lengths = np.abs(kept).max(axis=1) if each_row else np.abs(kept).max(keepdims=True)[0]
-    odd = np.flatnonzero((lengths > _LONGEST) | ((lengths < _SHORTEST) & (lengths > 0)))
-    if odd.size:
-        row = int(odd[0])
-        condition = f"zero, or of a size from {_SHORTEST:g} to {_LONGEST:g}"
-        named = f"{name}[{row}]" if each_row else name
-        raise arguments.refuse(named, float(lengths[row]), condition, "rescale it")
+    refuse_not_finite(name, kept)
+    if each_row:
+        refuse_odd_sizes(name, kept)
+    else:
+        _refuse_odd(name, np.abs(kept).max(keepdims=True)[0], None)
     kept.flags.writeable = False
     return kept
 
 
-def indices(name: str, value: object, *, size: int, below: int) -> Integers:
+def array_of(name: str, value: object) -> NDArray[Any]:
+    """Return ``value`` as an array."""
+    try:
+        return np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise arguments.refuse(name, type(value), "rows of equal length", "pad them") from None
+
+
+def refuse_not_finite(name: str, rows: Reals, *, first: int = 0) -> None:
+    """Refuse rows, counted from ``first``, that hold NaN or infinity."""
+    finite = np.isfinite(rows)
+    if not finite.all():
+        row, column = (int(place) for place in np.argwhere(~finite)[0])
+        raise arguments.refuse(
+            f"{name}[{first + row}, {column}]",
+            float(rows[row, column]),
+            "finite, not NaN or infinite",
+            "clean the data",
+        )
+
+
+def refuse_odd_sizes(name: str, rows: Reals, *, first: int = 0) -> None:
+    """Refuse rows, counted from ``first``, too long or too short to calculate with."""
+    _refuse_odd(name, np.abs(rows).max(axis=1), first)
+
+
+def _refuse_odd(name: str, lengths: Reals, first: int | None) -> None:
+    # Squares and products of lengths in this range neither overflow nor underflow.
+    lengths = lengths.astype(np.float64)
+    odd = np.flatnonzero((lengths > _LONGEST) | ((lengths < _SHORTEST) & (lengths > 0)))
+    if odd.size:
+        row = int(odd[0])
+        condition = f"zero, or of a size from {_SHORTEST:g} to {_LONGEST:g}"
+        named = name if first is None else f"{name}[{first + row}]"
+        raise arguments.refuse(named, float(lengths[row]), condition, "rescale it")
+
+
+def indices(
+    name: str, value: object, *, size: int, below: int, numbered: str = "an output"
+) -> Integers:
     """Return ``value`` as a read-only vector of ``size`` indices in [0, ``below``)."""
-    array = np.asarray(value)
-    if array.dtype.kind not in "iu":
-        raise arguments.refuse(name, array.dtype, "an array of integers", "pass row numbers")
+    array = array_of(name, value)
     if array.shape != (size,):
         raise arguments.refuse(f"{name}.shape", array.shape, f"({size},)", "one per input")
+    if size and array.dtype.kind not in "iu":  # an empty list is one of floats
+        raise arguments.refuse(name, array.dtype, "an array of integers", "pass row numbers")
     outside = np.flatnonzero((array < 0) | (array >= below))
     if outside.size:
         row = int(outside[0])
         raise arguments.refuse(
-            f"{name}[{row}]", int(array[row]), f"from 0 to {below - 1}", "it numbers an output"
+            f"{name}[{row}]", int(array[row]), f"from 0 to {below - 1}", f"it numbers {numbered}"
         )
     kept = array.astype(np.int64)
     kept.flags.writeable = False

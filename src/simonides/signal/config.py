@@ -39,7 +39,7 @@ def read_config(path: str | Path, **changes: Any) -> Architecture:
     """Return the architecture that a ``config.json`` describes, with the given fields changed."""
     try:
         described = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError):  # no JSON, no UTF-8, too long a number, too deep
         raise arguments.refuse(
             "config", str(path), "a JSON file", "pass a model's config.json"
         ) from None

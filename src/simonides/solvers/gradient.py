@@ -167,7 +167,7 @@ def _trainer(
         if missing.name != "torch":
             raise
         raise arguments.refuse(
-            "backend", backend, "installed", "pip install 'simonides[torch]'"
+            "backend", backend, "installed", arguments.install("torch")
         ) from None
     with trainer(problem, layers, plan, device, threads) as torch_trainer:
         yield torch_trainer

@@ -1,0 +1,35 @@
+"""Inputs as callers pass them: checked block by block, so that a file larger than memory stays one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from simonides.failures import BadArgumentError
+from simonides.problems import checked
+from simonides.problems.scan import row_blocks
+
+
+def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
+    """Return inputs as a matrix of finite numbers; single precision and files stay as they are.
+
+    Those to be stored must also have sizes that solvers can calculate with.
+    """
+    try:
+        rows = check_array(
+            X,
+            dtype=[np.float64, np.float32],
+            order="C",
+            ensure_all_finite=False,  # below: scikit-learn would not say where
+            estimator=estimator,
+            input_name="X",
+        )
+    except ValueError as error:  # which does not say whose array it is
+        raise BadArgumentError(f"X must be a matrix of numbers: {error}") from None
+    for some in row_blocks(len(rows), rows.itemsize * rows.shape[1]):
+        checked.refuse_not_finite("X", rows[some], first=some.start)
+        if to_store:
+            checked.refuse_odd_sizes("X", rows[some], first=some.start)
+    return rows
