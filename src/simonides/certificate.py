@@ -20,7 +20,6 @@ The rounding of that sum is bounded entry by entry in the same way and added.
 from __future__ import annotations
 
 import io
-import secrets
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from simonides import archives, arguments
+from simonides.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -115,15 +115,8 @@ class Certificate:
         path = Path(path)
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
-        whole = path.resolve()  # what a link points to
-        # A name that nobody knows, and a file that was not there: no link is followed, no writer met.
-        part = whole.with_name(f".{secrets.token_hex(12)}")
-        try:
-            with part.open("xb") as file:
-                np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
-            part.replace(whole)
-        finally:
-            part.unlink(missing_ok=True)
+        with replacing(path) as part, part.open("wb") as file:
+            np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
         return path
 
     @classmethod

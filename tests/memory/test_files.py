@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import resource
 import struct
 import sys
 import zipfile
@@ -29,6 +30,24 @@ def test_what_is_read_is_what_was_written(tmp_path, ending, options):
     assert verify(again.certificate_, again.problem()).valid
     again.add(*gaussian(2, 12, seed=5))
     assert again.score(X, Y) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere files cannot be limited")
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_a_full_disk_leaves_the_older_file_and_nothing_else(tmp_path, ending):
+    memory, X, _ = fitted()
+    path = memory.save(tmp_path / f"memory.{ending}")
+    older = path.read_bytes()
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(older) // 2, hard))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            memory.save(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+    assert [*tmp_path.iterdir()] == [path]
+    assert path.read_bytes() == older
+    np.testing.assert_array_equal(AssociativeMemory.load(path).predict(X), memory.predict(X))
 
 
 @pytest.mark.parametrize("ending", ENDINGS)

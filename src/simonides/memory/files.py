@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import archives, arguments
+from simonides.replacing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -35,15 +36,17 @@ class Saved:
 
 
 def write(path: str | Path, saved: Saved) -> Path:
-    """Write arrays and note; the ending of the path chooses the format."""
+    """Write arrays and note, whole or not at all; the ending of the path chooses the format."""
     path = _checked(path)
     note = json.dumps({"format": _FORMAT, **saved.note})
     arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
     if path.suffix == ".npz":
-        with path.open("wb") as file:
+        with replacing(path) as part, part.open("wb") as file:
             np.savez(file, allow_pickle=False, **{_NOTE: np.array(note)}, **arrays)
     else:
-        _safetensors("save_file")(arrays, path, metadata={_NOTE: note})
+        content = _safetensors("save")(arrays, metadata={_NOTE: note})
+        with replacing(path) as part:
+            part.write_bytes(content)
     return path
 
 
@@ -100,7 +103,7 @@ def _safetensors(name: str) -> Any:
         raise arguments.refuse(
             "path", ".safetensors", ".npz without the library safetensors", arguments.install("hf")
         ) from None
-    return safetensors.numpy.save_file if name == "save_file" else safetensors.safe_open
+    return safetensors.numpy.save if name == "save" else safetensors.safe_open
 
 
 def _checked(path: str | Path) -> Path:
