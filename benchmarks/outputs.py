@@ -7,7 +7,7 @@ import numpy as np
 from simonides import DecoupledProblem, OriginalProblem, capacity
 from simonides.solvers.threshold import threshold
 
-_INSTANCES = 10
+_INSTANCES = 40
 
 
 def run() -> list[dict[str, object]]:
