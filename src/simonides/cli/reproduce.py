@@ -35,7 +35,9 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option("--quick/--full", help="Small sizes in minutes, or the paper's in hours."),
+        typer.Option(
+            "--quick/--full", help="Small sizes in minutes, or the paper's in about an hour."
+        ),
     ] = True,
     out: Annotated[
         str, typer.Option(help="Folder of the report and its records.")
