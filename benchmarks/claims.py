@@ -38,12 +38,16 @@ def _claims(claims: list[dict[str, Any]]) -> str:
 
 
 def _times(parts: list[dict[str, Any]]) -> str:
-    spent = [part["task_seconds"] or part["seconds"] for part in parts]
     rows = [
-        [part["part"], f"{part['tasks']:,}" if part["tasks"] else "", f"{seconds:,.0f}"]
-        for part, seconds in zip(parts, spent, strict=True)
+        [part["part"], *(_number(part[key]) for key in ("tasks", "task_seconds", "seconds"))]
+        for part in parts
     ]
-    return _table(["part", "tasks", "seconds"], [*rows, ["all", "", f"{sum(spent):,.0f}"]])
+    total = ["all", "", "", _number(sum(part["seconds"] for part in parts))]
+    return _table(["part", "tasks", "their seconds, added up", "seconds it took"], [*rows, total])
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:

@@ -162,9 +162,10 @@ def compared(parts: dict[str, list[Row]], law: Callable[[Row], Reals]) -> tuple[
         possible.append(apart < _SMALL_DISTANCE or chance > max(level, least) * (1 + 1e-9))
         words.append(f"{name}: {apart:.3f} (p = {chance:.2g}, {len(one)} and {len(other)})")
         close.append(apart < _SMALL_DISTANCE)
-    if not all(decidable):
+    verdict = graded(all(decidable) and all(close) and not any(told), all(possible))
+    if not all(decidable) and verdict is not Verdict.DISAGREES:
         words.append("too few instances to tell")
-    return "; ".join(words), graded(all(decidable) and all(close) and not any(told), all(possible))
+    return "; ".join(words), verdict
 
 
 def _beyond(rows: list[Row]) -> list[float]:
