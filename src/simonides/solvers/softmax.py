@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Precision = Literal["float32", "float64"]
 Floats = NDArray[np.floating[Any]]
 
-_BUFFER_BYTES = 2**23
+_BUFFER_BYTES = 2**21
 _LEAST_ROWS = 64
 """Fewer rows at a time would read all outputs too often."""
 
