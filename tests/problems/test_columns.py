@@ -72,7 +72,7 @@ def test_a_verdict_does_not_depend_on_units(side, decades, facts, seed):
     problem = stretched(facts, decades, side, seed)
     found = decide(problem)
     assert found.verdict is expected
-    assert found.solution.steps < 300  # of 400; how many exactly depends on the processor
+    assert found.solution.steps < 300  # of 400; from 9 to 116 were seen
     assert verify(found.certificate, problem).valid
 
 
