@@ -67,12 +67,12 @@ def test_columns_without_anything_in_them():
 @pytest.mark.parametrize("decades", [7, 9, 13])
 @pytest.mark.parametrize(("facts", "seed"), [(14, 0), (14, 2), (26, 0)])
 def test_a_verdict_does_not_depend_on_units(side, decades, facts, seed):
-    expected = decide(OriginalProblem.gaussian(facts, 6, seed=seed)).verdict
-    assert expected is (Verdict.STORABLE if facts == 14 else Verdict.NOT_STORABLE)
+    plain = decide(OriginalProblem.gaussian(facts, 6, seed=seed))
+    assert plain.verdict is (Verdict.STORABLE if facts == 14 else Verdict.NOT_STORABLE)
     problem = stretched(facts, decades, side, seed)
     found = decide(problem)
-    assert found.verdict is expected
-    assert found.solution.steps < 300  # of 400; from 9 to 116 were seen
+    assert found.verdict is plain.verdict
+    assert found.solution.steps < 1.5 * plain.solution.steps + 5
     assert verify(found.certificate, problem).valid
 
 
