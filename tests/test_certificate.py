@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from proofs import KINDS, assert_rejected, claim_not_storable, claim_storable, s
 
 from simonides import certificate as module
 from simonides.certificate import Claim, margin_upper, verify
+from simonides.problems import original as original_module
 from simonides.problems import scan as scan_module
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.decide import decide
@@ -92,6 +93,43 @@ def test_the_fact_that_is_not_recalled_is_named():
     problem = OriginalProblem(np.eye(3), np.eye(3), [0, 1, 2])
     assert verify(claim_storable(problem, np.eye(3)), problem).valid
     assert_rejected(claim_storable(problem, np.diag([1.0, 1.0, 0.0])), problem, "fact 2")
+
+
+def test_a_fact_is_named_and_the_smallest_lead_found_in_whichever_block(monkeypatch):
+    monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 1)
+    monkeypatch.setattr(original_module, "_LEAST_ROWS", 3)
+    problem = OriginalProblem(np.eye(9), np.eye(9), np.arange(9))
+    for worst in range(9):
+        leads = np.linspace(2.0, 1.0, 9)
+        leads[worst] = 0.5
+        outcome = verify(claim_storable(problem, np.diag(leads)), problem)
+        expected = 0.5 / 2**0.5 / np.linalg.norm(leads)
+        assert outcome.margin_bound == pytest.approx(expected, rel=1e-9)
+        leads[worst] = 0.0
+        assert_rejected(claim_storable(problem, np.diag(leads)), problem, f"fact {worst} ")
+
+
+@dataclass(frozen=True)
+class TwoFacts:
+    """Two facts, each with its own candidates: those of the second are much longer."""
+
+    facts: int = 2
+    candidates: int = 2
+    inputs = target_outputs = np.eye(2)
+    targets = np.zeros(2, int)
+
+    def fingerprint(self):
+        return "two facts"
+
+    def contests(self, facts):
+        for fact, rival in enumerate([(0.999, 0.1), (100.0, 0.9)][:facts]):
+            yield slice(fact, fact + 1), np.array([self.target_outputs[fact], rival])
+
+
+def test_candidates_that_are_not_shared_are_measured_for_each_fact():
+    outcome = verify(claim_storable(TwoFacts(), np.eye(2)), TwoFacts())
+    expected = 0.1 / np.hypot(100.0, 0.1) / 2**0.5
+    assert outcome.margin_bound == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -228,6 +266,8 @@ def test_verification_does_not_depend_on_blocks(monkeypatch):
         problem, found = make()
         whole = verify(found, problem)
         monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * problem.candidates * 2)
+        monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
+        assert len(list(problem.contests(problem.facts))) == -(-problem.facts // 2)
         monkeypatch.setattr(module, "_CHUNK", 3)
         parts = verify(found, problem)
         assert (parts.valid, parts.reason) == (whole.valid, whole.reason)

@@ -183,36 +183,115 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
     # Exact, and far from over- and underflow.
     layers = [np.ldexp(layer, -int(np.frexp(np.abs(layer).max())[1])) for layer in layers]
     paths = sum(layer.shape[1] for layer in layers) + shape[0] + 8
-    rounding = _gamma(paths)
-    norm = _upper_norm(layers)
+    norm, rounding = _upper_norm(layers), _gamma(paths)
     least = np.inf
-    for facts, outputs in problem.contests(problem.facts):
-        inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
-        images, magnitudes = inputs, np.abs(inputs)
-        for layer in reversed(layers):
-            images, magnitudes = images @ layer.T, magnitudes @ np.abs(layer).T
-        # Absolute errors: relative ones of scores, and what underflow may lose anywhere.
-        lost = paths * _UNDERFLOW * (1 + np.abs(inputs).sum(axis=1))
-        target_lengths = np.linalg.norm(targets, axis=1) + _UNDERFLOW
-        lengths = np.linalg.norm(outputs, axis=1) + _UNDERFLOW
-        gaps = np.einsum("ij,ij->i", images, targets)[:, None] - images @ outputs.T
-        reaches = target_lengths[:, None] + lengths
-        gaps -= lost[:, None] * (1 + reaches)
-        own = np.arange(len(gaps)), problem.targets[facts]
-        gaps[own] = np.inf
-        blurs = 2 * rounding * _lengths(magnitudes)[:, None] * reaches
-        if not (gaps > blurs).all():
-            # Entry by entry, which matters where coordinates differ in size.
-            blurs = magnitudes @ np.abs(outputs).T
-            blurs += np.einsum("ij,ij->i", magnitudes, np.abs(targets))[:, None]
-            blurs *= 2 * rounding
-        gaps -= blurs
+    for field in _fields(problem, layers, paths):
+        doubtful = field.doubtful(least)
+        if not doubtful.size:
+            continue
+        gaps = field.safe_gaps(doubtful)
         worst = int(gaps.min(axis=1).argmin())
         if not gaps[worst].min() > 0:
-            return refused(f"fact {facts.start + worst} is not recalled beyond rounding error")
-        sizes = np.linalg.norm(inputs, axis=1)[:, None]
-        least = min(least, _least_ratio(gaps, reaches * sizes, targets, outputs, sizes))
+            fact = field.first + int(doubtful[worst])
+            return refused(f"fact {fact} is not recalled beyond rounding error")
+        least = min(least, field.least_ratio(gaps, doubtful))
     return Verification(True, certificate.claim, least / norm / (1 + rounding))
+
+
+def _fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[_Field]:
+    """Yield the facts, those together that share their candidates, with their scores."""
+    sizes = [np.abs(layer) for layer in layers]
+    known = None
+    for facts, outputs in problem.contests(problem.facts):
+        if outputs is not known:
+            known, lengths = outputs, np.linalg.norm(outputs, axis=1) + _UNDERFLOW
+        inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
+        images, magnitudes = inputs, np.abs(inputs)
+        # What underflow may lose anywhere.
+        lost = paths * _UNDERFLOW * (1 + magnitudes.sum(axis=1))
+        for layer, size in zip(reversed(layers), reversed(sizes), strict=True):
+            images, magnitudes = images @ layer.T, magnitudes @ size.T
+        scores = images @ outputs.T
+        scores[np.arange(len(scores)), problem.targets[facts]] = -np.inf
+        yield _Field(
+            first=facts.start,
+            targets=targets,
+            outputs=outputs,
+            lengths=lengths,
+            reaches=np.linalg.norm(targets, axis=1) + _UNDERFLOW,
+            sizes=np.linalg.norm(inputs, axis=1),
+            leads=np.einsum("ij,ij->i", images, targets),
+            scores=scores,
+            magnitudes=magnitudes,
+            lost=lost,
+            rounding=2 * _gamma(paths),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Field:
+    """Some facts and the candidates they share: scores, and what bounds their rounding.
+
+    ``leads`` are the targets' own scores, which are struck out of ``scores``; ``lengths`` those of the
+    outputs, ``reaches`` of the targets and ``sizes`` of the inputs; ``magnitudes`` bound the images entry
+    by entry, with no sign to cancel. A gap is off by ``rounding`` times the magnitudes' product with both
+    outputs, and by what underflow lost.
+    """
+
+    first: int
+    targets: Reals
+    outputs: Reals
+    lengths: Reals
+    reaches: Reals
+    sizes: Reals
+    leads: Reals
+    scores: Reals
+    magnitudes: Reals
+    lost: Reals
+    rounding: float
+
+    def doubtful(self, least: float) -> Integers:
+        """Return the facts with a rival that may be ahead, or have a ratio of gap to span below ``least``.
+
+        One look at each score, with the longest output in the place of every rival.
+        """
+        reaches = self.reaches + self.lengths.max()
+        blurs = self.lost * (1 + reaches) + self.rounding * _lengths(self.magnitudes) * reaches
+        gaps = self.leads - self.scores.max(axis=1) - blurs
+        ratios = gaps / np.maximum(reaches * self.sizes, np.finfo(float).tiny)
+        return np.flatnonzero(~((gaps > 0) & (ratios >= least)))
+
+    def safe_gaps(self, rows: Integers) -> Reals:
+        """Return by how much targets lead their rivals at least, exactly calculated."""
+        reaches = self.reaches[rows, None] + self.lengths
+        gaps = self.leads[rows, None] - self.scores[rows] - self.lost[rows, None] * (1 + reaches)
+        magnitudes = self.magnitudes[rows]
+        blurs = self.rounding * _lengths(magnitudes)[:, None] * reaches
+        if not (gaps > blurs).all():
+            # Entry by entry, which matters where coordinates differ in size.
+            blurs = magnitudes @ np.abs(self.outputs).T
+            blurs += np.einsum("ij,ij->i", magnitudes, np.abs(self.targets[rows]))[:, None]
+            blurs *= self.rounding
+        gaps -= blurs
+        return gaps
+
+    def least_ratio(self, gaps: Reals, rows: Integers) -> float:
+        """Return the smallest gap over span, of which only gap over reach, which is less, is at hand."""
+        reaches = (self.reaches[rows, None] + self.lengths) * self.sizes[rows, None]
+        low = gaps / np.maximum(reaches, np.finfo(float).tiny)
+
+        def ratios(places: Integers, columns: Integers) -> Reals:
+            facts = rows[places]
+            spans = _lengths(self.targets[facts] - self.outputs[columns]) * self.sizes[facts]
+            return np.asarray(gaps[places, columns] / np.maximum(spans, np.finfo(float).tiny))
+
+        least = float(ratios(np.arange(len(rows)), low.argmin(axis=1)).min())
+        places, columns = np.nonzero(low < least)
+        parts = np.array_split(np.arange(len(places)), 1 + places.size // _CHUNK)
+        return min(
+            least,
+            *(float(ratios(places[part], columns[part]).min(initial=least)) for part in parts),
+        )
 
 
 def _layers(certificate: Certificate) -> list[Reals]:
@@ -240,25 +319,6 @@ def _upper_norm(layers: list[Reals]) -> float:
         magnitude = _length(np.abs(layers[0]) @ np.abs(layers[1]))
         size += _gamma(layers[0].shape[1] + 4) * magnitude
     return size * (1 + _gamma(product.size + 8)) + _UNDERFLOW
-
-
-def _least_ratio(
-    gaps: Reals, reaches: Reals, targets: Reals, outputs: Reals, sizes: Reals
-) -> float:
-    """Return the smallest gap over span, of which only gap over reach, which is less, is at hand."""
-    low = gaps / np.maximum(reaches, np.finfo(float).tiny)
-
-    def ratios(rows: Integers, columns: Integers) -> Reals:
-        spans = _lengths(targets[rows] - outputs[columns]) * sizes[rows, 0]
-        return np.asarray(gaps[rows, columns] / np.maximum(spans, np.finfo(float).tiny))
-
-    rows = np.arange(len(gaps))
-    least = float(ratios(rows, low.argmin(axis=1)).min())
-    rows, columns = np.nonzero(low < least)
-    if not rows.size:
-        return least
-    parts = np.array_split(np.arange(len(rows)), 1 + rows.size // _CHUNK)
-    return min(least, *(float(ratios(rows[part], columns[part]).min()) for part in parts))
 
 
 def _verify_multipliers(

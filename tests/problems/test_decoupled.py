@@ -88,6 +88,11 @@ def test_kept_or_drawn_anew_and_against_dense_arithmetic(facts, candidates, thre
     recall = drawn_anew(problem).recall(images)
     assert recall.recalled == kept.recalled
     assert recall.smallest_gap == pytest.approx(gaps.min(), rel=1e-12)
+    some = np.arange(facts)[::-2]
+    for one in (problem, drawn_anew(problem)):
+        recall = one.recall(images[some], facts=some)
+        assert recall.recalled == np.count_nonzero((gaps[some] > 0).all(axis=1))
+        assert recall.smallest_gap == pytest.approx(gaps[some].min(), rel=1e-12)
     for (fact, rival), vector in zip(found, kept.pairs.table[kept.pairs.index], strict=True):
         np.testing.assert_array_equal(vector, problem.rivals(fact)[rival - 1])
 

@@ -238,13 +238,22 @@ def test_scan_does_not_depend_on_blocks(monkeypatch):
     problem = OriginalProblem.gaussian(23, 5, candidates=11, seed=2)
     images = problem.inputs @ np.random.default_rng(1).standard_normal((5, 5)).T
     whole = problem.scan(images, 0.7)
+    everyone = problem.recall(images)
     monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * 11 * 3)
+    monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
+    assert len(list(problem.contests(23))) == 8
     blocks = problem.scan(images, 0.7)
     np.testing.assert_array_equal(blocks.pairs.pointer, whole.pairs.pointer)
     np.testing.assert_array_equal(blocks.pairs.rivals, whole.pairs.rivals)
     np.testing.assert_array_equal(blocks.gaps, whole.gaps)
     assert blocks.recalled == whole.recalled
-    assert problem.recall(images).recalled == whole.recalled
+    assert everyone.recalled == whole.recalled
+    assert problem.recall(images) == everyone
+    some = np.array([20, 3, 9, 4, 11])
+    parts = [problem.recall(images[[one]], facts=np.array([one])) for one in some]
+    of_some = problem.recall(images[some], facts=some)
+    assert of_some.recalled == sum(part.recalled for part in parts)
+    assert of_some.smallest_gap == min(part.smallest_gap for part in parts)
 
 
 def test_a_tie_is_not_recalled():

@@ -122,6 +122,34 @@ def test_known_images_are_used():
     np.testing.assert_allclose(task.outer(rows), rows.T @ task.inputs, rtol=1e-12, atol=1e-14)
 
 
+@CASES
+@EXACT
+@pytest.mark.parametrize("scale", [0.1, 1.0, 3.0, 10.0, 30.0, 1000.0])
+def test_the_smallest_gap_is_found_among_close_pairs_and_others(
+    kind, facts, candidates, exact, scale
+):
+    problem, weights = make(kind, facts, candidates), weights_of(scale)
+    recall = Hinge.at(Task(problem, map, exact), weights).recall()
+    gaps = [
+        (problem.target_outputs[fact] - problem.competitors(fact)[1])
+        @ weights
+        @ problem.inputs[fact]
+        for fact in range(facts)
+    ]
+    assert recall.recalled == sum(gap.min() > 0 for gap in gaps)
+    assert recall.smallest_gap == pytest.approx(min(gap.min() for gap in gaps), rel=1e-10)
+
+
+@EXACT
+def test_a_short_input_may_have_the_smallest_gap_though_no_pair_of_it_is_close(exact):
+    inputs = np.diag([1.0, 1.0, 0.3, 1.0])
+    problem = OriginalProblem(inputs, np.eye(4), np.arange(4))
+    for weights in (np.diag([1.0, 9.0, 2.5, 9.0]), np.diag([9.0, 9.0, 2.5, 9.0])):
+        hinge = Hinge.at(Task(problem, map, exact), weights)
+        assert not (hinge.close.pairs.facts == 2).any()
+        assert hinge.recall().smallest_gap == pytest.approx(0.75)
+
+
 def test_zero_inputs_stay_zero():
     inputs = np.array([[0.0, 0.0], [3.0, 4.0]])
     task = Task(OriginalProblem(inputs, np.eye(2)), map)

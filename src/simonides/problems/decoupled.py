@@ -179,15 +179,24 @@ class DecoupledProblem(Scanned):
         pairs = Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
         return screen.finish(images, self.target_outputs, pairs, each)
 
-    def recall(self, images: Reals, each: Each = map) -> Recall:
-        """Count the facts whose target beats every rival; ``images`` holds W x for every input."""
-        targets = np.einsum("ij,ij->i", images, self.target_outputs)
+    def recall(self, images: Reals, each: Each = map, facts: Integers | None = None) -> Recall:
+        """Count the facts, of all or of some, whose target beats every rival.
+
+        ``images`` holds W x for the input of each of them.
+        """
+        numbers = np.arange(self.facts) if facts is None else facts
+        targets = np.einsum("ij,ij->i", images, self.target_outputs[numbers])
 
         def leads(rows: slice) -> Reals:
-            outputs = np.asarray(self.rivals_of(rows), dtype=np.float64)
+            outputs = np.asarray(self.rivals_of(numbers[rows]), dtype=np.float64)
             return np.asarray(targets[rows] - _scores(outputs, images[rows]).max(axis=1))
 
-        return Recall.of(np.concatenate(list(each(leads, self._row_blocks))))
+        return Recall.of(np.concatenate(list(each(leads, self._blocks(len(numbers))))))
+
+    @property
+    def shortest(self) -> float:
+        """Length that no output falls below: rivals that are not drawn are not measured."""
+        return 0.0
 
     @property
     def _row_bytes(self) -> int:
@@ -195,10 +204,13 @@ class DecoupledProblem(Scanned):
 
     @property
     def _row_blocks(self) -> list[slice]:
-        _ = self._kept  # drawn here, before threads ask for it
-        return row_blocks(self.facts, 2 * self._row_bytes)
+        return self._blocks(self.facts)
 
-    def rivals_of(self, rows: slice) -> Singles:
+    def _blocks(self, facts: int) -> list[slice]:
+        _ = self._kept  # drawn here, before threads ask for it
+        return row_blocks(facts, 2 * self._row_bytes)
+
+    def rivals_of(self, rows: slice | Integers) -> Singles:
         """Return the rivals of some inputs, shape (rows, candidates - 1, dim_out), as they are drawn."""
         return self._draw(rows) if self._kept is None else self._kept[rows]
 
@@ -210,11 +222,11 @@ class DecoupledProblem(Scanned):
         kept.flags.writeable = False
         return kept
 
-    def _draw(self, rows: slice) -> Singles:
+    def _draw(self, rows: slice | Integers) -> Singles:
         # Rivals are drawn in order, so that fewer candidates are a prefix of more.
-        shape = (rows.stop - rows.start, self.candidates - 1, self.dim_out)
-        drawn = np.empty(shape, dtype=np.float32)
-        for row, place in enumerate(drawn, start=rows.start):
+        numbers = np.arange(self.facts)[rows]
+        drawn = np.empty((len(numbers), self.candidates - 1, self.dim_out), dtype=np.float32)
+        for row, place in zip(numbers.tolist(), drawn, strict=True):
             self._generator(row, 2).standard_normal(dtype=np.float32, out=place)
         return drawn
 

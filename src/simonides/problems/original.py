@@ -206,7 +206,7 @@ class OriginalProblem(Scanned):
         def look(rows: slice) -> tuple[Any, ...] | None:
             if tally.exceeded:
                 return None
-            own, rivals = self._scores(images, rows, screen.precision)
+            own, rivals = self._scores(images[rows], self._targets[rows], screen.precision)
             own_squares = self._squares[self._targets[rows]]
             counts, found = screen.close(rivals, own, own_squares, squares, rows)
             tally.add(counts)
@@ -221,24 +221,36 @@ class OriginalProblem(Scanned):
         pairs = Pairs(pointers(counts), rivals, rivals, self.outputs)
         return screen.finish(images, self.target_outputs, pairs, each)
 
-    def recall(self, images: Reals, each: Each = map) -> Recall:
-        """Count the facts whose target beats every rival; ``images`` holds W x for every input."""
+    def recall(self, images: Reals, each: Each = map, facts: Integers | None = None) -> Recall:
+        """Count the facts, of all or of some, whose target beats every rival.
+
+        ``images`` holds W x for the input of each of them.
+        """
+        targets = self._targets if facts is None else self._targets[facts]
 
         def leads(rows: slice) -> Reals:
-            own, rivals = self._scores(images, rows, np.float64)
+            own, rivals = self._scores(images[rows], targets[rows], np.float64)
             return np.asarray(own - rivals.max(axis=1))
 
-        return Recall.of(np.concatenate(list(each(leads, self._row_blocks))))
+        return Recall.of(np.concatenate(list(each(leads, self._blocks(len(targets))))))
+
+    @property
+    def shortest(self) -> float:
+        """Length of the shortest output."""
+        return float(np.sqrt(self._squares.min()))
 
     @property
     def _row_blocks(self) -> list[slice]:
-        return row_blocks(self.facts, 8 * self.candidates, least=_LEAST_ROWS)
+        return self._blocks(self.facts)
 
-    def _scores(self, images: Reals, rows: slice, precision: Precision) -> tuple[Reals, Any]:
+    def _blocks(self, facts: int) -> list[slice]:
+        return row_blocks(facts, 8 * self.candidates, least=_LEAST_ROWS)
+
+    def _scores(self, images: Reals, targets: Integers, precision: Precision) -> tuple[Reals, Any]:
         """Return the scores of the targets, and those of all outputs with the targets' struck out."""
         outputs: Any = self.outputs if precision is np.float64 else self._single_outputs
-        scores = np.asarray(images[rows], dtype=precision) @ outputs.T
-        place = np.arange(len(scores)), self._targets[rows]
+        scores = np.asarray(images, dtype=precision) @ outputs.T
+        place = np.arange(len(scores)), targets
         own = scores[place].astype(np.float64)
         scores[place] = _STRUCK_OUT[precision]
         return own, scores

@@ -190,11 +190,14 @@ class Hinge:
         """Return how recall stands for the inputs as they were given."""
         problem, lengths = self.task.problem, self.task.lengths
         gaps = self.close.gaps * lengths[self.close.pairs.facts]
-        # A pair that is not close has a gap above its size, which is at least its target's length.
-        beyond = np.linalg.norm(problem.target_outputs, axis=1) * lengths
-        if gaps.min(initial=np.inf) <= beyond.min() and not self.task.exact:
-            return Recall(self.close.recalled, float(gaps.min()))
-        return problem.recall(problem.inputs @ self.weights.T, self.task.each)
+        smallest = float(gaps.min(initial=np.inf))
+        # A pair that is not close has a gap above its size; a smaller one may be theirs alone.
+        sizes = np.hypot(np.linalg.norm(problem.target_outputs, axis=1), problem.shortest)
+        unseen = np.flatnonzero(self.task.reach * sizes * lengths < smallest)
+        if unseen.size:
+            images = problem.inputs[unseen] @ self.weights.T
+            smallest = min(smallest, problem.recall(images, self.task.each, unseen).smallest_gap)
+        return Recall(self.close.recalled, smallest)
 
     def multipliers(self) -> Multipliers:
         """Return the residuals as multipliers of the constraints of the problem as it was given."""
