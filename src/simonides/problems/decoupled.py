@@ -162,7 +162,8 @@ class DecoupledProblem(Scanned):
                 return None
             drawn = self.rivals_of(rows)
             outputs: Any = np.asarray(drawn, dtype=screen.precision)
-            squares = np.einsum("ijk,ijk->ij", outputs, outputs)
+            kept = self._kept_squares if screen.precision is np.float32 else None
+            squares = _squares(outputs) if kept is None else kept[rows]
             scores = _scores(outputs, images[rows])
             counts, found = screen.close(scores, targets[rows], target_squares[rows], squares, rows)
             tally.add(counts)
@@ -207,7 +208,7 @@ class DecoupledProblem(Scanned):
         return self._blocks(self.facts)
 
     def _blocks(self, facts: int) -> list[slice]:
-        _ = self._kept  # drawn here, before threads ask for it
+        _ = self._kept_squares  # drawn here, before threads ask for it
         return row_blocks(facts, 2 * self._row_bytes)
 
     def rivals_of(self, rows: slice | Integers) -> Singles:
@@ -222,6 +223,10 @@ class DecoupledProblem(Scanned):
         kept.flags.writeable = False
         return kept
 
+    @cached_property
+    def _kept_squares(self) -> Singles | None:
+        return None if self._kept is None else _squares(self._kept)
+
     def _draw(self, rows: slice | Integers) -> Singles:
         # Rivals are drawn in order, so that fewer candidates are a prefix of more.
         numbers = np.arange(self.facts)[rows]
@@ -233,6 +238,11 @@ class DecoupledProblem(Scanned):
     def _generator(self, row: int, stream: int) -> np.random.Generator:
         key = np.array([self.seed % 2**64, row * 4 + stream], dtype=np.uint64)
         return np.random.Generator(np.random.Philox(key=key))
+
+
+def _squares(outputs: Any) -> Any:
+    """Return the square of each output's length."""
+    return np.einsum("ijk,ijk->ij", outputs, outputs)
 
 
 def _scores(outputs: Any, images: Reals) -> Any:

@@ -131,7 +131,7 @@ FULL = Plan(
         "rank": (
             _spec(BOTH, (25, 50), _TRAINED, 10, loads=_FULL_LOADS, **_BOUNDED),
             _spec(BOTH, (100,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
-            _spec("original", (200,), _TRAINED_LARGE, 5, relative_loads=_SHARES, **_BOUNDED),
+            _spec("original", (200,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
         ),
         "hebbian": (
             _spec("original", (25, 50, 100), ("hebbian",), 40, loads=_HEBBIAN_LOADS),
@@ -140,7 +140,7 @@ FULL = Plan(
         "regimes": (_spec(BOTH, (25, 50, 100), _TRAINED, 10, relative_loads=REGIMES),),
         "spectra": (
             _spec(BOTH, (25, 50), _TRAINED, 10, relative_loads=(NEAR,), **_BOUNDED),
-            _spec(BOTH, (100,), _TRAINED, 5, relative_loads=(NEAR,), **_BOUNDED),
+            _spec(BOTH, (100,), _TRAINED, 4, relative_loads=(NEAR,), **_BOUNDED),
             _spec(
                 "original", (200,), _TRAINED, 3, relative_loads=(NEAR,), rank_fractions=FRACTIONS
             ),
@@ -148,7 +148,7 @@ FULL = Plan(
         "thresholds": (
             _spec(BOTH, (12, 17, 25, 35), _THRESHOLD, 40),
             _spec(BOTH, (50,), _THRESHOLD, 20),
-            _spec(BOTH, (71,), _THRESHOLD, 6),
+            _spec(BOTH, (71,), _THRESHOLD, 3),
         ),
         "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
         "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),

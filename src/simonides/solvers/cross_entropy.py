@@ -11,7 +11,8 @@ do is what ``tolerance`` bounds, the length of their sum over the sum of their l
 .. math:: \Big|\sum_i r_i x_i^T\Big|_F \Big/ \sum_i |r_i| |x_i|
 
 (see :mod:`simonides.solvers.softmax` for :math:`r_i`). Taken in whitened coordinates, it is the same for
-any linear recoding of inputs and outputs. Where facts can be stored with a normalised margin it stays
+any linear recoding of inputs and outputs; with thin factors the terms of their own derivatives take
+its place, which bounds it from above. Where facts can be stored with a normalised margin it stays
 above that margin, so a small loss is not taken for a minimum.
 """
 
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,6 +30,7 @@ from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import Whitening
+from simonides.solvers.factored_softmax import FactoredCrossEntropy
 from simonides.solvers.lbfgs import Memory
 from simonides.solvers.parameters import Factored, Full
 from simonides.solvers.softmax import MeanCrossEntropy
@@ -41,13 +44,16 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
     from simonides.solvers.parameters import Form
-    from simonides.solvers.softmax import Precision, Risk
+    from simonides.solvers.softmax import Precision
     from simonides.threads import Each
 
 _PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 _PATIENCE = 20
 _RESOLUTION = 4.0
 """Losses closer than this, in units of rounding, count as equal."""
+
+_THIN = 2 / 3
+"""Factors thinner than this fraction of the outputs are worth not multiplying out."""
 
 _SMALL_FACTOR = 1e-3
 _SETTLING = 10
@@ -124,7 +130,7 @@ def _solve(
     final, exact = None, False
 
     def note(point: _Point) -> None:
-        lost = problem.facts - point.risk.recalled
+        lost = problem.facts - point.recalled
         seconds = time.perf_counter() - began
         history.append(Progress(len(history), point.loss, lost, seconds))
         if job.watch is not None:
@@ -135,13 +141,13 @@ def _solve(
         return job.least_gain > 0 and _gained(point, history, _SETTLING) < job.least_gain
 
     def ended(point: _Point) -> bool:
-        stored = job.until_stored and point.risk.recalled == problem.facts
+        stored = job.until_stored and point.recalled == problem.facts
         reached = point.imbalance <= job.tolerance or len(history) > job.max_steps
         return stored or reached or settled(point)
 
     with Keyboard() as keyboard:
         for precision in () if early else _PRECISIONS:
-            objective = _Objective(MeanCrossEntropy(task, precision, job.each), form, precision)
+            objective = _objective(task, form, precision, job.each)
             point = objective.at(place)
             if not history:
                 note(point)
@@ -166,8 +172,7 @@ def _solve(
         # Where a step was under way, the point before it counts.
         end = final
         if end is None or interrupted:
-            doubled = MeanCrossEntropy(task, "float64", job.each)
-            end = _Objective(doubled, form, "float64").at(place)
+            end = _objective(task, form, "float64", job.each).at(place)
         weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
         recall = problem.recall(problem.inputs @ weights.T, job.each)
         return end.loss, weights, factors, recall
@@ -240,32 +245,60 @@ class _Point:
     """Parameters and the cross-entropy there."""
 
     place: Reals
-    risk: Risk
+    loss: float
+    recalled: int
     slopes: Reals
     imbalance: float
-
-    @property
-    def loss(self) -> float:
-        return self.risk.loss
 
 
 @dataclass(frozen=True, eq=False)
 class _Objective:
     """The cross-entropy as a function of the parameters."""
 
-    function: MeanCrossEntropy
-    form: Form
+    evaluate: Callable[[Reals], _Point]
     precision: Precision
 
     def at(self, place: Reals) -> _Point:
-        risk = self.function.at(self.form.weights(place))
-        size = self.form.size(place, risk.gradient)
-        imbalance = size / risk.pull if risk.pull > 0 else 0.0
-        return _Point(place, risk, self.form.slopes(place, risk.gradient), imbalance)
+        return self.evaluate(place)
 
     def resolution(self, loss: float) -> float:
         """Return how far a loss may be off by rounding."""
         return _RESOLUTION * float(np.finfo(self.precision).eps) * loss
+
+
+def _objective(task: Problem, form: Form, precision: Precision, each: Each) -> _Objective:
+    """Return the cross-entropy by the cheaper of two ways: through the weights, or their factors."""
+    thin = form if isinstance(form, Factored) and form.rank < _THIN * task.dim_out else None
+    if thin and isinstance(task, OriginalProblem):
+        factored = FactoredCrossEntropy(task, precision, each)
+        return _Objective(partial(_of_factors, factored, thin), precision)
+    whole = MeanCrossEntropy(task, precision, each)
+    return _Objective(partial(_of_weights, whole, form), precision)
+
+
+def _of_weights(function: MeanCrossEntropy, form: Form, place: Reals) -> _Point:
+    risk = function.at(form.weights(place))
+    imbalance = _ratio(form.size(place, risk.gradient), risk.pull)
+    slopes = form.slopes(place, risk.gradient)
+    return _Point(place, risk.loss, risk.recalled, slopes, imbalance)
+
+
+def _of_factors(function: FactoredCrossEntropy, form: Factored, place: Reals) -> _Point:
+    left, right = form.factors(place)
+    risk = function.at(left, right)
+    # At least the imbalance of the weights' gradient: a factor shortens its terms.
+    size = max(
+        float(np.linalg.norm(risk.right)),
+        _ratio(
+            float(np.linalg.norm(risk.left) * np.linalg.norm(left)), float(np.linalg.norm(right))
+        ),
+    )
+    slopes = np.concatenate([risk.left, risk.right]).ravel()
+    return _Point(place, risk.loss, risk.recalled, slopes, _ratio(size, risk.pull))
+
+
+def _ratio(size: float, of: float) -> float:
+    return size / of if of > 0 else 0.0
 
 
 def _drowned(point: _Point, history: list[Progress]) -> bool:

@@ -24,6 +24,8 @@ from simonides import threads
 from simonides.problems.original import OriginalProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simonides.arrays import Integers, Reals
     from simonides.problems.decoupled import DecoupledProblem
     from simonides.problems.problem import Problem
@@ -99,20 +101,15 @@ class MeanCrossEntropy:
     def _block(self, part: slice, weights: Floats) -> _Sums:
         inputs = self._inputs[part]
         rivalry = self._candidates.rivalry(part, inputs @ weights.T)
-        # Scores are counted from the row's highest, so that no exponential overflows.
-        behind = np.maximum(rivalry.best - rivalry.target, 0).astype(np.float64)
-        rivals = rivalry.mass.astype(np.float64)
-        total = rivals + np.exp(-behind)
-        losses = behind + np.log1p(rivals + np.expm1(-behind))
-        share = (rivals / total).astype(self._dtype)[:, None]
+        standing = rivalry.standing
         terms = rivalry.pulled
-        terms /= total.astype(self._dtype)[:, None]
-        terms -= share * self._targets[part]
+        terms /= standing.total.astype(self._dtype)[:, None]
+        terms -= standing.share.astype(self._dtype)[:, None] * self._targets[part]
         lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
         return _Sums(
-            loss=float(losses.sum()),
+            loss=standing.loss,
             gradient=terms.T @ inputs,
-            recalled=int(np.count_nonzero(rivalry.target > rivalry.best)),
+            recalled=standing.recalled,
             pull=float(lengths @ self._lengths[part]),
         )
 
@@ -128,16 +125,31 @@ class _Sums:
 
 
 @dataclass(frozen=True, eq=False)
+class Standing:
+    """How facts stand: ``total`` sums exponentials of their scores, of which rivals have a ``share``."""
+
+    loss: float
+    recalled: int
+    total: Reals
+    share: Reals
+
+    @classmethod
+    def of(cls, target: Floats, best: Floats, mass: Floats) -> Standing:
+        """Take scores of target and best rival, and the rivals' exponentials above the higher one."""
+        # Scores are counted from the row's highest, so that no exponential overflows.
+        behind = np.maximum(best - target, 0).astype(np.float64)
+        rivals = mass.astype(np.float64)
+        total = rivals + np.exp(-behind)
+        losses = behind + np.log1p(rivals + np.expm1(-behind))
+        recalled = int(np.count_nonzero(target > best))
+        return cls(float(losses.sum()), recalled, total, rivals / total)
+
+
+@dataclass(frozen=True, eq=False)
 class _Rivalry:
-    """Score of the target and of the best rival of each fact, and sums over its rivals.
+    """How facts stand, and their rivals' outputs summed with the exponentials of their scores."""
 
-    ``mass`` sums exponentials of the scores above the higher of the two, ``pulled`` the rivals' outputs
-    weighted by them.
-    """
-
-    target: Floats
-    best: Floats
-    mass: Floats
+    standing: Standing
     pulled: Floats
 
 
@@ -149,36 +161,60 @@ class _Shared:
     """Outputs that all facts share."""
 
     def __init__(self, problem: OriginalProblem, dtype: np.dtype[np.floating[Any]]) -> None:
+        self._exponentials = Exponentials(problem, dtype)
+        self._outputs = problem.outputs.astype(dtype)
+
+    def rivalry(self, part: slice, images: Floats) -> _Rivalry:
+        target, best, mass = (np.empty(len(images), images.dtype) for _ in range(3))
+        pulled = np.empty_like(images)
+        for chunk in self._exponentials.of(part, images, self._outputs):
+            rows = chunk.rows
+            target[rows], best[rows], mass[rows] = chunk.target, chunk.best, chunk.mass
+            np.matmul(chunk.rivals, self._outputs, out=pulled[rows])
+        return _Rivalry(Standing.of(target, best, mass), pulled)
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a block: scores of target and best rival, and exponentials above the higher one.
+
+    ``rivals`` holds those of all outputs, the target's being zero, and ``mass`` their sum.
+    """
+
+    rows: slice
+    target: Floats
+    best: Floats
+    rivals: Floats
+    mass: Floats
+
+
+class Exponentials:
+    """Exponentials of the scores of outputs that all facts share, a few rows at a time."""
+
+    def __init__(self, problem: OriginalProblem, dtype: np.dtype[np.floating[Any]]) -> None:
         assert problem.targets is not None  # set on construction
         self._targets: Integers = problem.targets
-        self._outputs = problem.outputs.astype(dtype)
         fitting = _BUFFER_BYTES // (dtype.itemsize * problem.candidates)
         self._rows = min(max(fitting, _LEAST_ROWS), problem.facts)
         self._spare: list[Floats] = []
 
-    def rivalry(self, part: slice, images: Floats) -> _Rivalry:
-        size = len(images)
-        target, best, mass = (np.empty(size, images.dtype) for _ in range(3))
-        pulled = np.empty_like(images)
+    def of(self, part: slice, images: Floats, outputs: Floats) -> Iterator[Chunk]:
+        """Yield the chunks of a block of facts; each is gone when the next one comes."""
+        targets = self._targets[part]
         # Threads take a buffer and give it back; there are never more than threads.
-        buffer = (
-            self._spare.pop()
-            if self._spare
-            else np.empty((self._rows, len(self._outputs)), images.dtype)
-        )
-        for low in range(0, size, self._rows):
-            rows = slice(low, min(low + self._rows, size))
-            scores = np.matmul(images[rows], self._outputs.T, out=buffer[: rows.stop - rows.start])
-            own = np.arange(len(scores)), self._targets[part][rows]
-            target[rows] = scores[own]
+        shape = self._rows, len(outputs)
+        buffer = self._spare.pop() if self._spare else np.empty(shape, images.dtype)
+        for low in range(0, len(images), self._rows):
+            rows = slice(low, min(low + self._rows, len(images)))
+            scores = np.matmul(images[rows], outputs.T, out=buffer[: rows.stop - rows.start])
+            own = np.arange(len(scores)), targets[rows]
+            target = scores[own]
             scores[own] = -np.inf
-            scores.max(axis=1, out=best[rows])
-            scores -= np.maximum(target[rows], best[rows])[:, None]
+            best = scores.max(axis=1)
+            scores -= np.maximum(target, best)[:, None]
             np.exp(scores, out=scores)
-            scores.sum(axis=1, out=mass[rows])
-            np.matmul(scores, self._outputs, out=pulled[rows])
+            yield Chunk(rows, target, best, scores, scores.sum(axis=1))
         self._spare.append(buffer)
-        return _Rivalry(target, best, mass, pulled)
 
 
 class _Own:
@@ -204,4 +240,4 @@ class _Own:
             np.exp(scores, out=scores)
             scores.sum(axis=1, out=mass[rows])
             np.matmul(scores[:, None, :], outputs, out=pulled[rows, None, :])
-        return _Rivalry(target, best, mass, pulled)
+        return _Rivalry(Standing.of(target, best, mass), pulled)
