@@ -18,6 +18,9 @@ def spoiled(array, value):
     return array
 
 
+HIDING = np.ma.masked_invalid(spoiled(X, np.nan))
+
+
 @pytest.mark.parametrize(
     ("arrays", "reason"),
     [
@@ -26,6 +29,9 @@ def spoiled(array, value):
         ({"X": spoiled(X, 1e300), "y": Y}, r"X\[2\] = 1e\+300 must be zero, or of a size"),
         ({"X": X, "y": spoiled(Y, np.nan)}, r"y\[2, 1\] = nan must be finite"),
         ({"X": X, "y": spoiled(Y, -np.inf)}, r"y\[2, 1\] = -inf must be finite"),
+        ({"X": HIDING, "y": Y}, "masked entries of X = 1 must be none: fill them or drop"),
+        ({"X": X, "y": HIDING}, "masked entries of y = 1 must be none"),
+        ({"X": X + 1j, "y": Y}, "X must be a matrix of numbers: Complex data not supported$"),
         ({"X": X, "y": Y[:9]}, r"y.shape = \(9, 8\) must be with 10 rows"),
         ({"X": X[:0], "y": Y[:0]}, "X must be a matrix .* 0 sample"),
         ({"X": X[:, :0], "y": Y}, "X must be a matrix .* 0 feature"),

@@ -17,6 +17,7 @@ def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
 
     Those to be stored must also have sizes that solvers can calculate with.
     """
+    checked.refuse_hidden("X", X)
     try:
         rows = check_array(
             X,
@@ -27,7 +28,9 @@ def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
             input_name="X",
         )
     except ValueError as error:  # which does not say whose array it is
-        raise BadArgumentError(f"X must be a matrix of numbers: {error}") from None
+        # Its further lines may be the whole array.
+        reason = str(error).partition("\n")[0]
+        raise BadArgumentError(f"X must be a matrix of numbers: {reason}") from None
     for some in row_blocks(len(rows), rows.itemsize * rows.shape[1]):
         checked.refuse_not_finite("X", rows[some], first=some.start)
         if to_store:

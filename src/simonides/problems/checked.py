@@ -45,10 +45,20 @@ def matrix(name: str, value: object, *, columns: int | None = None, each_row: bo
 
 def array_of(name: str, value: object) -> NDArray[Any]:
     """Return ``value`` as an array."""
+    refuse_hidden(name, value)
     try:
         return np.asarray(value)
     except ValueError:  # rows of different lengths
         raise arguments.refuse(name, type(value), "rows of equal length", "pad them") from None
+
+
+def refuse_hidden(name: str, value: Any) -> None:
+    """Refuse a masked array that hides entries: as an array it would show them."""
+    hidden = int(np.count_nonzero(np.ma.getmask(value)))
+    if hidden:
+        raise arguments.refuse(
+            f"masked entries of {name}", hidden, "none", "fill them or drop their rows"
+        )
 
 
 def refuse_not_finite(name: str, rows: Reals, *, first: int = 0) -> None:
