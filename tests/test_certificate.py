@@ -132,6 +132,21 @@ def test_candidates_that_are_not_shared_are_measured_for_each_fact():
     assert outcome.margin_bound == pytest.approx(expected, rel=1e-9)
 
 
+class Refilled(TwoFacts):
+    """The same, in one array that is filled anew for each fact."""
+
+    def contests(self, facts):
+        one = np.empty((2, 2))
+        for rows, outputs in super().contests(facts):
+            one[:] = outputs
+            yield rows, one
+
+
+def test_candidates_in_an_array_that_is_filled_anew_are_measured_anew():
+    certificate = claim_storable(TwoFacts(), np.eye(2))
+    assert verify(certificate, Refilled()) == verify(certificate, TwoFacts())
+
+
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_tampered_multipliers_are_rejected(kind):
     problem, found = unstorable(kind)

@@ -176,6 +176,29 @@ def exact_bound(problem, facts, rivals, values):
     return mpmath.sqrt(squares) / weight
 
 
+class AloneInBlocks(OriginalProblem):
+    """Every fact in a block of its own."""
+
+    def contests(self, facts):
+        for fact in range(facts):
+            yield slice(fact, fact + 1), self.outputs
+
+
+def test_a_later_fact_that_only_rounding_puts_ahead_is_refused():
+    rng, refused = np.random.default_rng(0), 0
+    while refused < 20:
+        w, x = rng.standard_normal((2, 3))
+        x[2] = -(w[0] * x[0] + w[1] * x[1]) / w[2]
+        exact = sum(Fraction(a) * Fraction(b) for a, b in zip(w, x, strict=True))
+        if not (float(w @ x) > 0 >= exact):
+            continue
+        weights = np.array([[*w, 1e-30]])  # the first fact's lead, far below the second's rounding
+        inputs = np.array([[0.0, 0.0, 0.0, 1.0], [*x, 0.0]])
+        problem = AloneInBlocks(inputs, np.array([[1.0], [0.0]]), np.array([0, 0]))
+        assert_rejected(claim_storable(problem, weights), problem, "fact 1 ")
+        refused += 1
+
+
 def test_the_bound_of_multipliers_against_many_digits():
     rng = np.random.default_rng(1)
     with mpmath.workdps(50):

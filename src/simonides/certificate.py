@@ -89,7 +89,10 @@ class Instance(Protocol):
         ...
 
     def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
-        """Yield the first facts, those together that share their candidates, and these' vectors."""
+        """Yield the first facts, those together that share their candidates, and these' vectors.
+
+        Vectors that are read-only and the same object again are the same numbers again.
+        """
         ...
 
 
@@ -200,16 +203,16 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
 
 def _fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[_Field]:
     """Yield the facts, those together that share their candidates, with their scores."""
-    sizes = [np.abs(layer) for layer in layers]
-    known = None
+    absolute = [np.abs(layer) for layer in layers]
+    measured, output_lengths = None, np.empty(0)
     for facts, outputs in problem.contests(problem.facts):
-        if outputs is not known:
-            known, lengths = outputs, np.linalg.norm(outputs, axis=1) + _UNDERFLOW
+        if outputs is not measured or outputs.flags.writeable:
+            measured, output_lengths = outputs, np.linalg.norm(outputs, axis=1) + _UNDERFLOW
         inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
         images, magnitudes = inputs, np.abs(inputs)
         # What underflow may lose anywhere.
         lost = paths * _UNDERFLOW * (1 + magnitudes.sum(axis=1))
-        for layer, size in zip(reversed(layers), reversed(sizes), strict=True):
+        for layer, size in zip(reversed(layers), reversed(absolute), strict=True):
             images, magnitudes = images @ layer.T, magnitudes @ size.T
         scores = images @ outputs.T
         scores[np.arange(len(scores)), problem.targets[facts]] = -np.inf
@@ -217,14 +220,14 @@ def _fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[_Fie
             first=facts.start,
             targets=targets,
             outputs=outputs,
-            lengths=lengths,
-            reaches=np.linalg.norm(targets, axis=1) + _UNDERFLOW,
-            sizes=np.linalg.norm(inputs, axis=1),
-            leads=np.einsum("ij,ij->i", images, targets),
+            input_lengths=np.linalg.norm(inputs, axis=1),
+            target_lengths=np.linalg.norm(targets, axis=1) + _UNDERFLOW,
+            output_lengths=output_lengths,
+            own=np.einsum("ij,ij->i", images, targets),
             scores=scores,
             magnitudes=magnitudes,
             lost=lost,
-            rounding=2 * _gamma(paths),
+            twice_gamma=2 * _gamma(paths),
         )
 
 
@@ -232,57 +235,58 @@ def _fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[_Fie
 class _Field:
     """Some facts and the candidates they share: scores, and what bounds their rounding.
 
-    ``leads`` are the targets' own scores, which are struck out of ``scores``; ``lengths`` those of the
-    outputs, ``reaches`` of the targets and ``sizes`` of the inputs; ``magnitudes`` bound the images entry
-    by entry, with no sign to cancel. A gap is off by ``rounding`` times the magnitudes' product with both
-    outputs, and by what underflow lost.
+    ``own`` are the targets' scores, which are struck out of ``scores``. ``magnitudes`` bound the images
+    entry by entry, with no sign to cancel. A gap is off by at most ``twice_gamma`` times the product of
+    magnitudes with both outputs, and by what underflow ``lost``.
     """
 
     first: int
     targets: Reals
     outputs: Reals
-    lengths: Reals
-    reaches: Reals
-    sizes: Reals
-    leads: Reals
+    input_lengths: Reals
+    target_lengths: Reals
+    output_lengths: Reals
+    own: Reals
     scores: Reals
     magnitudes: Reals
     lost: Reals
-    rounding: float
+    twice_gamma: float
 
     def doubtful(self, least: float) -> Integers:
         """Return the facts with a rival that may be ahead, or have a ratio of gap to span below ``least``.
 
         One look at each score, with the longest output in the place of every rival.
         """
-        reaches = self.reaches + self.lengths.max()
-        blurs = self.lost * (1 + reaches) + self.rounding * _lengths(self.magnitudes) * reaches
-        gaps = self.leads - self.scores.max(axis=1) - blurs
-        ratios = gaps / np.maximum(reaches * self.sizes, np.finfo(float).tiny)
+        reaches = self.target_lengths + self.output_lengths.max()
+        blurs = self.lost * (1 + reaches) + self.twice_gamma * _lengths(self.magnitudes) * reaches
+        gaps = self.own - self.scores.max(axis=1) - blurs
+        ratios = gaps / np.maximum(reaches * self.input_lengths, np.finfo(float).tiny)
         return np.flatnonzero(~((gaps > 0) & (ratios >= least)))
 
     def safe_gaps(self, rows: Integers) -> Reals:
-        """Return by how much targets lead their rivals at least, exactly calculated."""
-        reaches = self.reaches[rows, None] + self.lengths
-        gaps = self.leads[rows, None] - self.scores[rows] - self.lost[rows, None] * (1 + reaches)
+        """Return by how much the targets of some facts lead their rivals at least, in exact arithmetic."""
+        reaches = self.target_lengths[rows, None] + self.output_lengths
+        gaps = self.own[rows, None] - self.scores[rows] - self.lost[rows, None] * (1 + reaches)
         magnitudes = self.magnitudes[rows]
-        blurs = self.rounding * _lengths(magnitudes)[:, None] * reaches
+        blurs = self.twice_gamma * _lengths(magnitudes)[:, None] * reaches
         if not (gaps > blurs).all():
             # Entry by entry, which matters where coordinates differ in size.
             blurs = magnitudes @ np.abs(self.outputs).T
             blurs += np.einsum("ij,ij->i", magnitudes, np.abs(self.targets[rows]))[:, None]
-            blurs *= self.rounding
+            blurs *= self.twice_gamma
         gaps -= blurs
         return gaps
 
     def least_ratio(self, gaps: Reals, rows: Integers) -> float:
-        """Return the smallest gap over span, of which only gap over reach, which is less, is at hand."""
-        reaches = (self.reaches[rows, None] + self.lengths) * self.sizes[rows, None]
-        low = gaps / np.maximum(reaches, np.finfo(float).tiny)
+        """Return the smallest gap over span: a span is at most target and rival end to end."""
+        longest_spans = self.target_lengths[rows, None] + self.output_lengths
+        longest_spans *= self.input_lengths[rows, None]
+        low = gaps / np.maximum(longest_spans, np.finfo(float).tiny)
 
         def ratios(places: Integers, columns: Integers) -> Reals:
             facts = rows[places]
-            spans = _lengths(self.targets[facts] - self.outputs[columns]) * self.sizes[facts]
+            spans = _lengths(self.targets[facts] - self.outputs[columns])
+            spans *= self.input_lengths[facts]
             return np.asarray(gaps[places, columns] / np.maximum(spans, np.finfo(float).tiny))
 
         least = float(ratios(np.arange(len(rows)), low.argmin(axis=1)).min())

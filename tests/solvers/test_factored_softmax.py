@@ -13,6 +13,7 @@ from simonides.solvers import cross_entropy as training
 from simonides.solvers import softmax
 from simonides.solvers.cross_entropy import cross_entropy
 from simonides.solvers.factored_softmax import FactoredCrossEntropy
+from simonides.solvers.parameters import Factored
 from simonides.solvers.softmax import MeanCrossEntropy
 
 CASES = pytest.mark.parametrize(
@@ -95,6 +96,7 @@ def test_single_precision_is_near():
     assert single.loss == pytest.approx(exact.loss, rel=1e-6)
     assert np.linalg.norm(single.right - exact.right) < 1e-5 * exact.pull
     assert np.linalg.norm(single.left - exact.left) < 1e-5 * exact.pull
+    assert single.left.dtype == single.right.dtype == np.float64
 
 
 @pytest.mark.parametrize("precision", ["float32", "float64"])
@@ -111,6 +113,21 @@ def test_threads_do_not_change_a_bit(precision):
         np.testing.assert_array_equal(answer.right, answers[0].right)
 
 
+@pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 10.0])
+def test_the_imbalance_is_at_least_that_through_the_weights(scale):
+    problem = OriginalProblem.gaussian(40, 6, 5, candidates=12, seed=0)
+    form = Factored(5, 2)
+    for stretch in (1e-3, 1.0, 1e3):
+        left, right = factors(scale=scale)
+        place = np.concatenate([stretch * left, right / stretch]).ravel()
+        thin = training._of_factors(FactoredCrossEntropy(problem), form, place)
+        whole = training._of_weights(MeanCrossEntropy(problem), form, place)
+        np.testing.assert_allclose(thin.slopes, whole.slopes, rtol=1e-8, atol=1e-12)
+        assert (thin.loss, thin.recalled) == (pytest.approx(whole.loss), whole.recalled)
+        assert thin.imbalance >= whole.imbalance * (1 - 1e-12)
+        assert thin.imbalance > 0
+
+
 def test_training_by_either_way_ends_at_the_same_minimum(monkeypatch):
     problem = OriginalProblem.gaussian(150, 12, seed=0)
     thin = cross_entropy(problem, rank=4)
@@ -123,9 +140,9 @@ def test_training_by_either_way_ends_at_the_same_minimum(monkeypatch):
 
 @pytest.mark.slow
 def test_memory_stays_far_below_all_scores():
-    problem = OriginalProblem.gaussian(4000, 30, seed=0)
+    problem = OriginalProblem.gaussian(8200, 30, seed=0)
     rng = np.random.default_rng(0)
-    left, right = rng.standard_normal((2, 30, 8))
+    left, right = rng.standard_normal((2, 30, 15))
     tracemalloc.start()
     try:
         with threads.crew(2) as each:
@@ -133,4 +150,4 @@ def test_memory_stays_far_below_all_scores():
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
-    assert peak < 4000 * 4000 * 4 / 6
+    assert peak < 8200 * 8200 * 4 / 6

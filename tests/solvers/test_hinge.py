@@ -150,6 +150,25 @@ def test_a_short_input_may_have_the_smallest_gap_though_no_pair_of_it_is_close(e
         assert hinge.recall().smallest_gap == pytest.approx(0.75)
 
 
+def test_a_short_output_far_away_may_have_the_smallest_gap():
+    outputs = np.array([[1.0, 0, 0], [0, 0.1, 0], [0, 0, 1.0]])
+    problem = OriginalProblem(np.eye(2), outputs, np.array([0, 2]))
+    weights = np.array([[1.2, 0], [0, 0], [-1.0, 1.3]])
+    recall = Hinge.at(Task(problem, map), weights).recall()
+    assert (recall.recalled, recall.smallest_gap) == (2, pytest.approx(1.2))
+
+
+def test_count_and_smallest_gap_agree_where_a_target_is_zero():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        w, y = rng.standard_normal((2, 3))
+        y[2] = -(w[0] * y[0] + w[1] * y[1]) / w[2]
+        outputs = np.array([[0.0, 0, 0], 1e-3 * y])
+        problem = OriginalProblem(np.ones((1, 1)), outputs, np.array([0]))
+        recall = Hinge.at(Task(problem, map), 1e-6 * w[:, None]).recall()
+        assert (recall.recalled == 1) == (recall.smallest_gap > 0)
+
+
 def test_zero_inputs_stay_zero():
     inputs = np.array([[0.0, 0.0], [3.0, 4.0]])
     task = Task(OriginalProblem(inputs, np.eye(2)), map)

@@ -29,8 +29,10 @@ def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
         )
     except ValueError as error:  # which does not say whose array it is
         # Its further lines may be the whole array.
-        reason = str(error).partition("\n")[0]
-        raise BadArgumentError(f"X must be a matrix of numbers: {reason}") from None
+        reason = str(error).partition("\n")[0].rstrip(":")
+        raise BadArgumentError(
+            f"X must be a matrix of numbers, a row for each input: {reason}"
+        ) from None
     for some in row_blocks(len(rows), rows.itemsize * rows.shape[1]):
         checked.refuse_not_finite("X", rows[some], first=some.start)
         if to_store:

@@ -54,7 +54,9 @@ def array_of(name: str, value: object) -> NDArray[Any]:
 
 def refuse_hidden(name: str, value: Any) -> None:
     """Refuse a masked array that hides entries: as an array it would show them."""
-    hidden = int(np.count_nonzero(np.ma.getmask(value)))
+    parts = value if isinstance(value, list | tuple) else [value]
+    masks = [np.ma.getmask(part) for part in parts if isinstance(part, np.ma.MaskedArray)]
+    hidden = sum(int(np.count_nonzero(mask)) for mask in masks)
     if hidden:
         raise arguments.refuse(
             f"masked entries of {name}", hidden, "none", "fill them or drop their rows"

@@ -171,6 +171,7 @@ class DecoupledProblem(Scanned):
             close = drawn[facts, found].astype(np.float64)
             return counts, found, close
 
+        _ = self._kept_squares  # likewise
         tally = Tally(most)
         blocks = list(each(look, self._row_blocks))
         if not tally.settle(blocks):
@@ -189,7 +190,8 @@ class DecoupledProblem(Scanned):
         targets = np.einsum("ij,ij->i", images, self.target_outputs[numbers])
 
         def leads(rows: slice) -> Reals:
-            outputs = np.asarray(self.rivals_of(numbers[rows]), dtype=np.float64)
+            some = rows if facts is None else numbers[rows]
+            outputs = np.asarray(self.rivals_of(some), dtype=np.float64)
             return np.asarray(targets[rows] - _scores(outputs, images[rows]).max(axis=1))
 
         return Recall.of(np.concatenate(list(each(leads, self._blocks(len(numbers))))))
@@ -208,7 +210,7 @@ class DecoupledProblem(Scanned):
         return self._blocks(self.facts)
 
     def _blocks(self, facts: int) -> list[slice]:
-        _ = self._kept_squares  # drawn here, before threads ask for it
+        _ = self._kept  # drawn here, before threads ask for it
         return row_blocks(facts, 2 * self._row_bytes)
 
     def rivals_of(self, rows: slice | Integers) -> Singles:
@@ -217,7 +219,8 @@ class DecoupledProblem(Scanned):
 
     @cached_property
     def _kept(self) -> Singles | None:
-        if self.facts * self._row_bytes > self.in_memory_bytes:
+        squares_bytes = 4 * (self.candidates - 1)
+        if self.facts * (self._row_bytes + squares_bytes) > self.in_memory_bytes:
             return None
         kept = self._draw(slice(0, self.facts))
         kept.flags.writeable = False

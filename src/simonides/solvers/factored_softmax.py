@@ -6,8 +6,7 @@ For weights :math:`U V^T` the scores are those of the vectors :math:`a_i = V^T x
 .. math:: \nabla_V L = \frac1p \sum_i x_i q_i^T, \quad q_i = \sum_j P_{ij} (b_j - b_{t_i}), \qquad
           \nabla_U L = \frac1p \sum_{ij} P_{ij} (y_j - y_{t_i}) a_i^T .
 
-Three products of facts by candidates by rank: fewer than two as wide as the outputs where the rank is
-less than two thirds of that.
+Three products of facts by candidates by rank instead of two as wide as the outputs.
 """
 
 from __future__ import annotations
@@ -44,7 +43,8 @@ class FactoredRisk:
 class FactoredCrossEntropy:
     """The cross-entropy of a problem with shared outputs, as a function of two factors of the weights.
 
-    It takes what ``MeanCrossEntropy`` takes, and depends as little on threads.
+    It takes what ``MeanCrossEntropy`` takes, and depends as little on threads. Every block of facts has a
+    sum for each output: at most 16 x candidates x rank numbers are held.
     """
 
     def __init__(
@@ -56,14 +56,15 @@ class FactoredCrossEntropy:
         self._blocks = threads.blocks(problem.facts)
         self._inputs = problem.inputs.astype(self._dtype)
         self._lengths = np.linalg.norm(problem.inputs, axis=1)
-        self._outputs = problem.outputs.astype(self._dtype)
+        self._outputs = problem.outputs
+        self._narrow_outputs = problem.outputs.astype(self._dtype)
         self._targets: Integers = problem.targets
         self._exponentials = Exponentials(problem, self._dtype)
 
     def at(self, left: Floats, right: Floats) -> FactoredRisk:
         """Return loss, derivatives and recall at factors (dim_out, rank) and (dim_in, rank)."""
         left, right = (np.asarray(factor, dtype=self._dtype) for factor in (left, right))
-        outputs = self._outputs @ left
+        outputs = self._narrow_outputs @ left
         sums = list(self._each(lambda part: self._block(part, outputs, right), self._blocks))
         facts = len(self._inputs)
         drawn, along = np.zeros(outputs.shape), np.zeros(right.shape)
@@ -72,7 +73,7 @@ class FactoredCrossEntropy:
             along += block.right
         return FactoredRisk(
             loss=sum(block.loss for block in sums) / facts,
-            left=self._outputs.T @ drawn.astype(self._dtype) / facts,
+            left=self._outputs.T @ drawn / facts,
             right=along / facts,
             recalled=sum(block.recalled for block in sums),
             pull=sum(block.pull for block in sums) / facts,

@@ -191,13 +191,15 @@ class Hinge:
         problem, lengths = self.task.problem, self.task.lengths
         gaps = self.close.gaps * lengths[self.close.pairs.facts]
         smallest = float(gaps.min(initial=np.inf))
-        # A pair that is not close has a gap above its size; a smaller one may be theirs alone.
+        # A pair that is not close leads by more than its reach: may that still be less than the smallest?
         sizes = np.hypot(np.linalg.norm(problem.target_outputs, axis=1), problem.shortest)
         unseen = np.flatnonzero(self.task.reach * sizes * lengths < smallest)
-        if unseen.size:
-            images = problem.inputs[unseen] @ self.weights.T
-            smallest = min(smallest, problem.recall(images, self.task.each, unseen).smallest_gap)
-        return Recall(self.close.recalled, smallest)
+        if not unseen.size:
+            return Recall(self.close.recalled, smallest)
+        # No close pair is lost, or the smallest gap would not be positive.
+        rest = problem.recall(problem.inputs[unseen] @ self.weights.T, self.task.each, unseen)
+        lost = unseen.size - rest.recalled
+        return Recall(self.close.recalled - lost, min(smallest, rest.smallest_gap))
 
     def multipliers(self) -> Multipliers:
         """Return the residuals as multipliers of the constraints of the problem as it was given."""

@@ -56,7 +56,7 @@ class Risk:
 class MeanCrossEntropy:
     """The cross-entropy of a problem, averaged over its facts.
 
-    ``precision`` is that of scores and products; sums over facts are taken in double precision. ``each``
+    ``precision`` is that of scores and products; sums over blocks are taken in double precision. ``each``
     does the row blocks: the builtin ``map``, or that of ``threads.crew``. Blocks and the order in
     which they are summed depend on the problem's size alone, so the answer does not depend on ``each``.
 
