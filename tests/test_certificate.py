@@ -11,6 +11,7 @@ import pytest
 from proofs import KINDS, assert_rejected, claim_not_storable, claim_storable, storable, unstorable
 
 from simonides import certificate as module
+from simonides import rechecking, rounding
 from simonides.certificate import Claim, margin_upper, verify
 from simonides.problems import original as original_module
 from simonides.problems import scan as scan_module
@@ -284,6 +285,7 @@ def test_verification_does_not_depend_on_blocks(monkeypatch):
         monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
         assert len(list(problem.contests(problem.facts))) == -(-problem.facts // 2)
         monkeypatch.setattr(module, "_CHUNK", 3)
+        monkeypatch.setattr(rechecking, "_CHUNK", 3)
         parts = verify(found, problem)
         assert (parts.valid, parts.reason) == (whole.valid, whole.reason)
         assert parts.margin_bound == pytest.approx(whole.margin_bound, rel=1e-4, abs=1e-13)
@@ -292,18 +294,22 @@ def test_verification_does_not_depend_on_blocks(monkeypatch):
 
 def test_the_verifier_shares_no_code_with_the_solvers():
     names = set()
-    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+    for part in (module, rechecking, rounding):
+        for node in ast.walk(ast.parse(Path(part.__file__).read_text())):
+            if isinstance(node, ast.Import):
+                names |= {alias.name for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0
+                names |= {f"{node.module}.{alias.name}" for alias in node.names}
     ours = {name for name in names if name.split(".")[0] == "simonides"}
     assert ours <= {
         "simonides.archives",
         "simonides.arguments",
         "simonides.arrays.Integers",
         "simonides.arrays.Reals",
+        "simonides.rechecking.Instance",
+        "simonides.rechecking.fields",
         "simonides.replacing.replacing",
+        *(f"simonides.rounding.{name}" for name in ("UNDERFLOW", "gamma", "length", "lengths")),
     }
     assert not {name for name in names if "numba" in name or "solvers" in name}

@@ -23,21 +23,18 @@ import io
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import archives, arguments
+from simonides.rechecking import fields
 from simonides.replacing import replacing
+from simonides.rounding import UNDERFLOW, gamma, length, lengths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simonides.arrays import Integers, Reals
-
-_UNIT = 2.0**-53
-_UNDERFLOW = 2.0**-1000
-"""More than any product can lose by underflow, were all its factors below 1e70."""
+    from simonides.rechecking import Instance
 
 _FORMAT = 1
 _ARRAYS = ("weights", "left", "right", "pair_facts", "pair_rivals", "multipliers")
@@ -54,46 +51,6 @@ class Claim(StrEnum):
 
     STORABLE = "storable"
     NOT_STORABLE = "not-storable"
-
-
-class Instance(Protocol):
-    """What the verifier asks of a problem: its vectors, and a digest of what defines it."""
-
-    @property
-    def facts(self) -> int:
-        """Number of facts."""
-        ...
-
-    @property
-    def candidates(self) -> int:
-        """Number of candidates of each fact."""
-        ...
-
-    @property
-    def inputs(self) -> Reals:
-        """Inputs, one row per fact."""
-        ...
-
-    @property
-    def target_outputs(self) -> Reals:
-        """Right outputs, one row per fact."""
-        ...
-
-    def fingerprint(self) -> str:
-        """Return the digest of the problem."""
-        ...
-
-    @property
-    def targets(self) -> Any:
-        """Number of each fact's right output among its candidates."""
-        ...
-
-    def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
-        """Yield the first facts, those together that share their candidates, and these' vectors.
-
-        Vectors that are read-only and the same object again are the same numbers again.
-        """
-        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,9 +143,9 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
     # Exact, and far from over- and underflow.
     layers = [np.ldexp(layer, -int(np.frexp(np.abs(layer).max())[1])) for layer in layers]
     paths = sum(layer.shape[1] for layer in layers) + shape[0] + 8
-    norm, rounding = _upper_norm(layers), _gamma(paths)
+    norm, rounding = _upper_norm(layers), gamma(paths)
     least = np.inf
-    for field in _fields(problem, layers, paths):
+    for field in fields(problem, layers, paths):
         doubtful = field.doubtful(least)
         if not doubtful.size:
             continue
@@ -199,103 +156,6 @@ def _verify_weights(certificate: Certificate, problem: Instance) -> Verification
             return refused(f"fact {fact} is not recalled beyond rounding error")
         least = min(least, field.least_ratio(gaps, doubtful))
     return Verification(True, certificate.claim, least / norm / (1 + rounding))
-
-
-def _fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[_Field]:
-    """Yield the facts, those together that share their candidates, with their scores."""
-    absolute = [np.abs(layer) for layer in layers]
-    measured, output_lengths = None, np.empty(0)
-    for facts, outputs in problem.contests(problem.facts):
-        if outputs is not measured or outputs.flags.writeable:
-            measured, output_lengths = outputs, np.linalg.norm(outputs, axis=1) + _UNDERFLOW
-        inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
-        images, magnitudes = inputs, np.abs(inputs)
-        # What underflow may lose anywhere.
-        lost = paths * _UNDERFLOW * (1 + magnitudes.sum(axis=1))
-        for layer, size in zip(reversed(layers), reversed(absolute), strict=True):
-            images, magnitudes = images @ layer.T, magnitudes @ size.T
-        scores = images @ outputs.T
-        scores[np.arange(len(scores)), problem.targets[facts]] = -np.inf
-        yield _Field(
-            first=facts.start,
-            targets=targets,
-            outputs=outputs,
-            input_lengths=np.linalg.norm(inputs, axis=1),
-            target_lengths=np.linalg.norm(targets, axis=1) + _UNDERFLOW,
-            output_lengths=output_lengths,
-            own=np.einsum("ij,ij->i", images, targets),
-            scores=scores,
-            magnitudes=magnitudes,
-            lost=lost,
-            twice_gamma=2 * _gamma(paths),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Field:
-    """Some facts and the candidates they share: scores, and what bounds their rounding.
-
-    ``own`` are the targets' scores, which are struck out of ``scores``. ``magnitudes`` bound the images
-    entry by entry, with no sign to cancel. A gap is off by at most ``twice_gamma`` times the product of
-    magnitudes with both outputs, and by what underflow ``lost``.
-    """
-
-    first: int
-    targets: Reals
-    outputs: Reals
-    input_lengths: Reals
-    target_lengths: Reals
-    output_lengths: Reals
-    own: Reals
-    scores: Reals
-    magnitudes: Reals
-    lost: Reals
-    twice_gamma: float
-
-    def doubtful(self, least: float) -> Integers:
-        """Return the facts with a rival that may be ahead, or have a ratio of gap to span below ``least``.
-
-        One look at each score, with the longest output in the place of every rival.
-        """
-        reaches = self.target_lengths + self.output_lengths.max()
-        blurs = self.lost * (1 + reaches) + self.twice_gamma * _lengths(self.magnitudes) * reaches
-        gaps = self.own - self.scores.max(axis=1) - blurs
-        ratios = gaps / np.maximum(reaches * self.input_lengths, np.finfo(float).tiny)
-        return np.flatnonzero(~((gaps > 0) & (ratios >= least)))
-
-    def safe_gaps(self, rows: Integers) -> Reals:
-        """Return by how much the targets of some facts lead their rivals at least, in exact arithmetic."""
-        reaches = self.target_lengths[rows, None] + self.output_lengths
-        gaps = self.own[rows, None] - self.scores[rows] - self.lost[rows, None] * (1 + reaches)
-        magnitudes = self.magnitudes[rows]
-        blurs = self.twice_gamma * _lengths(magnitudes)[:, None] * reaches
-        if not (gaps > blurs).all():
-            # Entry by entry, which matters where coordinates differ in size.
-            blurs = magnitudes @ np.abs(self.outputs).T
-            blurs += np.einsum("ij,ij->i", magnitudes, np.abs(self.targets[rows]))[:, None]
-            blurs *= self.twice_gamma
-        gaps -= blurs
-        return gaps
-
-    def least_ratio(self, gaps: Reals, rows: Integers) -> float:
-        """Return the smallest gap over span: a span is at most target and rival end to end."""
-        longest_spans = self.target_lengths[rows, None] + self.output_lengths
-        longest_spans *= self.input_lengths[rows, None]
-        low = gaps / np.maximum(longest_spans, np.finfo(float).tiny)
-
-        def ratios(places: Integers, columns: Integers) -> Reals:
-            facts = rows[places]
-            spans = _lengths(self.targets[facts] - self.outputs[columns])
-            spans *= self.input_lengths[facts]
-            return np.asarray(gaps[places, columns] / np.maximum(spans, np.finfo(float).tiny))
-
-        least = float(ratios(np.arange(len(rows)), low.argmin(axis=1)).min())
-        places, columns = np.nonzero(low < least)
-        parts = np.array_split(np.arange(len(places)), 1 + places.size // _CHUNK)
-        return min(
-            least,
-            *(float(ratios(places[part], columns[part]).min(initial=least)) for part in parts),
-        )
 
 
 def _layers(certificate: Certificate) -> list[Reals]:
@@ -318,11 +178,11 @@ def _layers(certificate: Certificate) -> list[Reals]:
 def _upper_norm(layers: list[Reals]) -> float:
     """Return an upper bound of the Frobenius norm of the product of at most two layers."""
     product = np.linalg.multi_dot(layers) if len(layers) > 1 else layers[0]
-    size = _length(product)
+    size = length(product)
     if len(layers) > 1:
-        magnitude = _length(np.abs(layers[0]) @ np.abs(layers[1]))
-        size += _gamma(layers[0].shape[1] + 4) * magnitude
-    return size * (1 + _gamma(product.size + 8)) + _UNDERFLOW
+        magnitude = length(np.abs(layers[0]) @ np.abs(layers[1]))
+        size += gamma(layers[0].shape[1] + 4) * magnitude
+    return size * (1 + gamma(product.size + 8)) + UNDERFLOW
 
 
 def _verify_multipliers(
@@ -362,7 +222,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     facts, rivals, values = facts[order], rivals[order], values[order]
     inputs = np.asarray(problem.inputs)  # all at once: what is pulled is as large
     pulled, magnitudes = np.zeros((2, *problem.target_outputs.shape))
-    sizes = _lengths(inputs)
+    sizes = lengths(inputs)
     weight, possible = 0.0, False
     for rows, outputs in problem.contests(int(facts[-1]) + 1):
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
@@ -373,7 +233,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
             shares = values[part, None] * differences  # each off by rounding twice
             pulled[named] += np.add.reduceat(shares, begins)
             magnitudes[named] += np.add.reduceat(np.abs(shares), begins)
-            spans = _lengths(differences)
+            spans = lengths(differences)
             meant = (spans > 0) & (sizes[facts[part]] > 0) & (values[part] > 0)
             possible |= bool(meant.any())
             weight += float((values[part] * spans) @ sizes[facts[part]])
@@ -384,24 +244,13 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     total = pulled.T @ inputs
     magnitude = magnitudes.T @ np.abs(inputs)
     # A sum over a fact's pairs, in chunks, then one over facts.
-    rounding = _gamma(2 * int(np.bincount(facts).max()) + problem.facts + 8)
+    rounding = gamma(2 * int(np.bincount(facts).max()) + problem.facts + 8)
     numerator = (
-        _length(total)
-        + rounding * _length(magnitude)
-        + len(values) * total.size * _UNDERFLOW * (1 + float(np.abs(inputs).max()))
-    ) * (1 + _gamma(total.size + 8))
-    return numerator / (weight * (1 - _gamma(len(values) + sum(total.shape) + 16))), ""
-
-
-def _lengths(rows: Reals) -> Reals:
-    """Return the length of each row; squares of what is divided by the largest cannot all underflow."""
-    peaks = np.abs(rows).max(axis=1)
-    scaled = rows / np.where(peaks > 0, peaks, 1.0)[:, None]
-    return np.asarray(peaks * np.linalg.norm(scaled, axis=1))
-
-
-def _length(matrix: Reals) -> float:
-    return float(_lengths(matrix.reshape(1, -1))[0])
+        length(total)
+        + rounding * length(magnitude)
+        + len(values) * total.size * UNDERFLOW * (1 + float(np.abs(inputs).max()))
+    ) * (1 + gamma(total.size + 8))
+    return numerator / (weight * (1 - gamma(len(values) + sum(total.shape) + 16))), ""
 
 
 def _flaw_of_multipliers(
@@ -423,7 +272,3 @@ def _flaw_of_multipliers(
     if own.size:
         return f"fact {facts[own[0]]} is not its own rival"
     return ""
-
-
-def _gamma(terms: int) -> float:
-    return terms * _UNIT / (1 - terms * _UNIT)

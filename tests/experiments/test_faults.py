@@ -105,6 +105,7 @@ def test_an_interrupt_keeps_what_is_finished(undisturbed, tmp_path):
 def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed, tmp_path):
     first = start(undisturbed / "spec.toml", tmp_path, "--workers", "1")
     wait_for(first, tmp_path, 1)
+    first.send_signal(signal.SIGSTOP)  # or it may have ended before the second begins
     second = run_sweep(undisturbed / "spec.toml", tmp_path)
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1

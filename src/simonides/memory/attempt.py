@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Reals
-    from simonides.certificate import Instance
     from simonides.memory.recipe import Recipe
     from simonides.problems.original import OriginalProblem
+    from simonides.rechecking import Instance
     from simonides.solvers.solution import Solution
 
 _GAP = 1e-2

@@ -28,8 +28,10 @@ def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
             input_name="X",
         )
     except ValueError as error:  # which does not say whose array it is
-        # Its further lines may be the whole array.
-        reason = str(error).partition("\n")[0].rstrip(":")
+        # Lines in between, or after the first, may be the whole array.
+        first, *rest = str(error).splitlines()
+        remedy = [line for line in rest[-1:] if line.startswith("Reshape")]
+        reason = ". ".join([first.rstrip(":"), *remedy])
         raise BadArgumentError(
             f"X must be a matrix of numbers, a row for each input: {reason}"
         ) from None

@@ -16,6 +16,8 @@ from simonides.theory.setting import Setting
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from numpy.typing import NDArray
+
     from simonides.arrays import Integers, Reals, Singles
     from simonides.problems.scan import Scan
     from simonides.threads import Each
@@ -228,7 +230,9 @@ class DecoupledProblem(Scanned):
 
     @cached_property
     def _kept_squares(self) -> Singles | None:
-        return None if self._kept is None else _squares(self._kept)
+        if self._kept is None:
+            return None
+        return _squares(np.asarray(self.rivals_of(slice(0, self.facts)), dtype=np.float32))
 
     def _draw(self, rows: slice | Integers) -> Singles:
         # Rivals are drawn in order, so that fewer candidates are a prefix of more.
@@ -243,9 +247,9 @@ class DecoupledProblem(Scanned):
         return np.random.Generator(np.random.Philox(key=key))
 
 
-def _squares(outputs: Any) -> Any:
+def _squares(outputs: Any) -> NDArray[Any]:
     """Return the square of each output's length."""
-    return np.einsum("ijk,ijk->ij", outputs, outputs)
+    return np.asarray(np.einsum("ijk,ijk->ij", outputs, outputs))
 
 
 def _scores(outputs: Any, images: Reals) -> Any:
