@@ -284,8 +284,8 @@ def test_verification_does_not_depend_on_blocks(monkeypatch):
         monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * problem.candidates * 2)
         monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
         assert len(list(problem.contests(problem.facts))) == -(-problem.facts // 2)
-        monkeypatch.setattr(module, "_CHUNK", 3)
-        monkeypatch.setattr(rechecking, "_CHUNK", 3)
+        monkeypatch.setattr(module, "CHUNK", 3)
+        monkeypatch.setattr(rechecking, "CHUNK", 3)
         parts = verify(found, problem)
         assert (parts.valid, parts.reason) == (whole.valid, whole.reason)
         assert parts.margin_bound == pytest.approx(whole.margin_bound, rel=1e-4, abs=1e-13)
@@ -307,6 +307,7 @@ def test_the_verifier_shares_no_code_with_the_solvers():
         "simonides.arguments",
         "simonides.arrays.Integers",
         "simonides.arrays.Reals",
+        "simonides.rechecking.CHUNK",
         "simonides.rechecking.Instance",
         "simonides.rechecking.fields",
         "simonides.replacing.replacing",

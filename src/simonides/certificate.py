@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import archives, arguments
-from simonides.rechecking import fields
+from simonides.rechecking import CHUNK, fields
 from simonides.replacing import replacing
 from simonides.rounding import UNDERFLOW, gamma, length, lengths
 
@@ -41,9 +41,6 @@ _ARRAYS = ("weights", "left", "right", "pair_facts", "pair_rivals", "multipliers
 _MEMBERS = {"claim", "fingerprint", "format", *_ARRAYS}
 _LARGEST = 2**33
 """Bytes of the largest proof that is read."""
-
-_CHUNK = 2**11
-"""So many pairs are looked at together."""
 
 
 class Claim(StrEnum):
@@ -226,8 +223,8 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     weight, possible = 0.0, False
     for rows, outputs in problem.contests(int(facts[-1]) + 1):
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
-        for start in range(first, last, _CHUNK):
-            part = slice(start, min(start + _CHUNK, last))
+        for start in range(first, last, CHUNK):
+            part = slice(start, min(start + CHUNK, last))
             named, begins = np.unique(facts[part], return_index=True)
             differences = problem.target_outputs[facts[part]] - outputs[rivals[part]]
             shares = values[part, None] * differences  # each off by rounding twice

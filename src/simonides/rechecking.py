@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Integers, Reals
 
-_CHUNK = 2**11
+CHUNK = 2**11
 """So many pairs are looked at together."""
 
 
@@ -148,7 +148,7 @@ class Field:
 
         least = float(ratios(np.arange(len(rows)), low.argmin(axis=1)).min())
         places, columns = np.nonzero(low < least)
-        parts = np.array_split(np.arange(len(places)), 1 + places.size // _CHUNK)
+        parts = np.array_split(np.arange(len(places)), 1 + places.size // CHUNK)
         return min(
             least,
             *(float(ratios(places[part], columns[part]).min(initial=least)) for part in parts),

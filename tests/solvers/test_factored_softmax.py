@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 from simonides import threads
+from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.solvers import cross_entropy as training
 from simonides.solvers import softmax
 from simonides.solvers.cross_entropy import cross_entropy
 from simonides.solvers.factored_softmax import FactoredCrossEntropy
-from simonides.solvers.parameters import Factored
+from simonides.solvers.parameters import Factored, Full
 from simonides.solvers.softmax import MeanCrossEntropy
 
 CASES = pytest.mark.parametrize(
@@ -126,6 +127,20 @@ def test_the_imbalance_is_at_least_that_through_the_weights(scale):
         assert (thin.loss, thin.recalled) == (pytest.approx(whole.loss), whole.recalled)
         assert thin.imbalance >= whole.imbalance * (1 - 1e-12)
         assert thin.imbalance > 0
+
+
+def test_only_thin_factors_of_large_problems_are_not_multiplied_out():
+    large, small = (OriginalProblem.gaussian(facts, 10, seed=0) for facts in (400, 300))
+    own = DecoupledProblem.gaussian(400, 10, seed=0)
+
+    def way(task, form):
+        return training._objective(task, form, "float32", map).at.func
+
+    assert way(large, Factored(10, 3)) is training._of_factors
+    assert way(large, Factored(10, 5)) is training._of_weights
+    assert way(large, Full((10, 10))) is training._of_weights
+    assert way(small, Factored(10, 3)) is training._of_weights
+    assert way(own, Factored(10, 3)) is training._of_weights
 
 
 def test_training_by_either_way_ends_at_the_same_minimum(monkeypatch):

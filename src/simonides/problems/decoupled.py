@@ -173,7 +173,7 @@ class DecoupledProblem(Scanned):
             close = drawn[facts, found].astype(np.float64)
             return counts, found, close
 
-        _ = self._kept_squares  # likewise
+        _ = self._kept_squares  # measured here, before threads ask for them
         tally = Tally(most)
         blocks = list(each(look, self._row_blocks))
         if not tally.settle(blocks):

@@ -57,8 +57,7 @@ _RESOLUTION = 4.0
 _THIN, _LARGE = 0.4, 2**17
 """Factors thinner than this fraction of the outputs are not multiplied out, where there are so many scores.
 
-With fewer it gains no time. And there searches near capacity, which linger on plateaus, profit from the
-rounding of the weights: it pushes them off.
+With fewer it gains no time, and searches at rank 3 of 25 dimensions ended with fewer facts stored.
 """
 
 _SMALL_FACTOR = 1e-3
