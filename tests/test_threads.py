@@ -23,7 +23,7 @@ from simonides.solvers.feasibility import feasibility
 from simonides.solvers.gradient import gradient
 from simonides.solvers.low_rank import low_rank
 from simonides.solvers.margin import maximum_margin
-from simonides.threads import available_threads, blocks, crew
+from simonides.threads import available_threads, blocks, crew, in_turn
 
 KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 
@@ -111,6 +111,31 @@ def test_threads_by_default_are_those_of_the_matrix_library(two):
     with crew() as each:
         assert each is not map
         assert available_threads() == 1
+
+
+def test_long_work_is_done_two_at_a_time_and_answers_keep_their_order(two):
+    meeting = threading.Barrier(2, timeout=10)
+
+    def work(item):
+        meeting.wait()  # alone it would wait in vain
+        return item, matrix_threads()
+
+    assert in_turn(work, range(6)) == [(item, {1}) for item in range(6)]
+    assert matrix_threads() == {2}
+
+
+def test_an_error_drops_long_work_not_begun(two):
+    begun = []
+
+    def work(item):
+        begun.append(item)
+        time.sleep(0.05)
+        raise ValueError(f"item {item}")
+
+    with pytest.raises(ValueError, match="item 0"):
+        in_turn(work, range(100))
+    assert len(begun) < 10
+    assert matrix_threads() == {2}
 
 
 @pytest.mark.parametrize("count", [0, -1, 1.5, "2", True, np.nan])

@@ -45,6 +45,12 @@ def test_a_figure_of_the_paper_on_signals_brings_its_claims(tmp_path):
     assert (out / "signal" / "depth.json").stat().st_mtime_ns == first, "read, not run again"
 
 
+def test_no_process_is_too_few(tmp_path):
+    line = refused("reproduce", "C.2", "--out", str(tmp_path / "out"), "--workers", "0")
+    assert "workers = 0" in line
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_file_in_the_way_is_refused(tmp_path):
     (tmp_path / "out").write_text("keep me")
     assert "out" in refused("reproduce", "C.2", "--out", str(tmp_path / "out"))

@@ -169,7 +169,9 @@ def test_data_and_pictures_lie_beside_it(written):
 
 
 def test_times_lie_beside_it(written):
-    parts = json.loads((written[0].parent / "times.json").read_text())
+    *parts, drawing = json.loads((written[0].parent / "times.json").read_text())
+    assert drawing["part"] == "drawing"
+    assert drawing["seconds"] > 0
     assert parts == [
         {"part": "accuracy-1", "tasks": 117, "task_seconds": 2345.6, "seconds": 12.5},
         {"part": "claims", "tasks": None, "task_seconds": None, "seconds": 3.0},

@@ -13,7 +13,7 @@ import pytest
 
 from simonides.signal import Architecture, PoorTheoryWarning, propagate, simulate
 from simonides.signal.diagram import trainability_diagram
-from simonides.signal.simulation import one_network
+from simonides.signal.simulation import one_network, simulate_each
 
 pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
 
@@ -222,6 +222,16 @@ def test_tokens_start_at_the_cosine_asked_for():
     assert run.mean.norm[0] == pytest.approx(2.0, rel=0.02)
     assert run.networks == 2
     assert np.all(run.mean.gradient == 0), "not asked for"
+
+
+def test_several_architectures_are_run_as_each_alone():
+    asked = [replace(SMALL, beta=beta) for beta in (0.5, 2.0, 3.0)]
+    together = simulate_each(asked, range(3))
+    for architecture, found in zip(asked, together, strict=True):
+        alone = simulate(architecture, range(3))
+        assert found.architecture == architecture
+        assert np.array_equal(found.mean.cosine, alone.mean.cosine)
+        assert np.array_equal(found.stderr.query, alone.stderr.query)
 
 
 def test_one_network_has_no_error_and_is_refused():

@@ -59,19 +59,30 @@ def reproduce(
 
     Example: simonides reproduce C.2 --quick --out build/reproduction
     """
+    from joblib import parallel_config
+    from threadpoolctl import threadpool_limits
+
+    from simonides import arguments
     from simonides.report.page import checked_folder, write_report
     from simonides.reproduction.catalogue import chosen
     from simonides.reproduction.plans import PLANS
 
+    began = time.perf_counter()
     asked = chosen(figures or [])
+    if workers is not None:
+        workers = arguments.whole("workers", workers, remedy="pass the number of processes")
     checked_folder(out)
     plan = PLANS["quick" if quick else "full"]
-    with plain_warnings():
+    with (
+        plain_warnings(),
+        parallel_config(n_jobs=workers or -1),
+        threadpool_limits(workers, user_api="blas"),
+    ):
         found = _found(plan, asked, out, workers, retry_failed, quiet=as_json)
-        began = time.perf_counter()
+        from_here = time.perf_counter()
         theory = {} if figures else _curves(quick, quiet=as_json)
         if theory:
-            seconds = {**found.seconds, "theory curves": time.perf_counter() - began}
+            seconds = {**found.seconds, "theory curves": time.perf_counter() - from_here}
             found = replace(found, seconds=seconds)
         path = write_report(out, found, theory)
     if as_json:
@@ -88,7 +99,7 @@ def reproduce(
                 "claims": [vars(claim) for claim in found.claims],
                 "report": str(path),
                 "scale": plan.name,
-                "seconds": sum(found.seconds.values()),
+                "seconds": time.perf_counter() - began,
             }
         )
     else:
@@ -157,8 +168,11 @@ def _found(
 
 
 def _curves(quick: bool, *, quiet: bool) -> dict[str, Table]:
+    from joblib import Parallel, delayed
+
     from simonides.curves.catalogue import CURVES
 
     names = _QUICK_CURVES if quick else tuple(name for name in CURVES if name not in _MEASURED)
+    tables = Parallel(return_as="generator")(delayed(CURVES[name].table)() for name in names)
     shown = steps(names, "computing curve", quiet=quiet, label=str)
-    return {name: CURVES[name].table() for name in shown}
+    return dict(zip(shown, tables, strict=True))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +16,7 @@ from simonides.signal.asymptotic import asymptotic_statistics
 from simonides.signal.attention import row_moments
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.propagation import propagate
-from simonides.signal.simulation import simulate
+from simonides.signal.simulation import simulate_each
 from simonides.signal.trust import PoorTheoryWarning
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def depth(_dim: int) -> Table:
 def depth_of(architecture: Architecture, seeds: range) -> Table:
     """Return theory, its limit and simulated networks through depth, at two betas."""
     rows = []
-    for beta in BETAS:
-        asked = replace(architecture, beta=beta)
+    networks = [replace(architecture, beta=beta) for beta in BETAS]
+    for run in simulate_each(networks, seeds, backward=False):
+        asked = run.architecture
         exact, limit = propagate(asked), _limit(asked)
-        run = simulate(asked, seeds, backward=False)
         for layer in range(asked.layers + 1):
             rows.append(
                 {
-                    "beta": beta,
+                    "beta": asked.beta,
                     "layer": float(layer),
                     "cosine": float(exact.cosine[layer]),
                     "cosine_limit": float(limit.cosine[layer]),
@@ -141,23 +142,24 @@ def gradients(_dim: int) -> Table:
 def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], seeds: range) -> Table:
     """Return theory, its limit and simulated networks at dimensions and tokens, for each beta."""
     rows = []
-    betas = [float(beta) for beta in betas]
-    for dim, tokens in sizes:
-        for beta in betas:
-            asked = one_layer(dim, tokens, beta)
-            scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens
-            run = simulate(asked, seeds)
-            rows.append(
-                {
-                    "dim": float(dim),
-                    "tokens": float(tokens),
-                    "beta": beta,
-                    "query": float(_quiet(asked).gradients.query[0]) / scale,
-                    "query_limit": float(_limit(asked).gradients.query[0]) / scale,
-                    "query_simulated": float(run.mean.query[0]) / scale,
-                    "query_simulated_stderr": float(run.stderr.query[0]) / scale,
-                }
-            )
+    networks = [
+        one_layer(dim, tokens, float(beta)) for (dim, tokens), beta in product(sizes, betas)
+    ]
+    for run in simulate_each(networks, seeds):
+        asked = run.architecture
+        dim, tokens = asked.dim, asked.tokens
+        scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens
+        rows.append(
+            {
+                "dim": float(dim),
+                "tokens": float(tokens),
+                "beta": asked.beta,
+                "query": float(_quiet(asked).gradients.query[0]) / scale,
+                "query_limit": float(_limit(asked).gradients.query[0]) / scale,
+                "query_simulated": float(run.mean.query[0]) / scale,
+                "query_simulated_stderr": float(run.stderr.query[0]) / scale,
+            }
+        )
     return gradients_table(rows)
 
 

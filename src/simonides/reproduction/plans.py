@@ -26,7 +26,7 @@ _LARGE_LOADS = tuple(round(0.06 + 0.04 * step, 2) for step in range(25))
 """For the largest dimensions, where a point beyond capacity takes tens of seconds."""
 
 _SHARES = tuple(round(0.1 + 0.045 * step, 3) for step in range(25))
-"""Of each rank's capacity, for the same dimensions with a rank bound."""
+"""Of each rank's capacity, from d = 50 on with a rank bound: points far beyond it take long."""
 
 _HEBBIAN_LOADS = (
     *(round(0.01 * step, 2) for step in range(1, 13)),
@@ -129,7 +129,8 @@ FULL = Plan(
             _spec("original", (200,), _TRAINED_LARGE, 10, loads=_LARGE_LOADS),
         ),
         "rank": (
-            _spec(BOTH, (25, 50), _TRAINED, 10, loads=_FULL_LOADS, **_BOUNDED),
+            _spec(BOTH, (25,), _TRAINED, 10, loads=_FULL_LOADS, **_BOUNDED),
+            _spec(BOTH, (50,), _TRAINED, 10, relative_loads=_SHARES, **_BOUNDED),
             _spec(BOTH, (100,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
             _spec("original", (200,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
         ),
@@ -148,7 +149,6 @@ FULL = Plan(
         "thresholds": (
             _spec(BOTH, (12, 17, 25, 35), _THRESHOLD, 40),
             _spec(BOTH, (50,), _THRESHOLD, 20),
-            _spec(BOTH, (71,), _THRESHOLD, 3),
         ),
         "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
         "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),

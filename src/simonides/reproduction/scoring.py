@@ -6,9 +6,11 @@ All scores are in units of the off-target deviation of the memory at hand.
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from simonides.curves.table import Table, stacked
 from simonides.experiments.expand import predicted
@@ -22,6 +24,7 @@ from simonides.reproduction.results import (
     regime_of,
     score_distribution,
 )
+from simonides.reproduction.training import samples_at
 from simonides.solvers.cross_entropy import cross_entropy
 from simonides.theory import hebbian as rule
 from simonides.theory.requirements import largest_margin
@@ -79,26 +82,27 @@ def figure_d1(results: Results) -> dict[str, Table]:
 def figure_a2(results: Results) -> dict[str, Table]:
     """Return the scores of one constraint: one input's target and all its rivals."""
     dim = results.plan.single_dim
+    cases = [
+        (problem, regime, round(regime * predicted(problem, dim, None)))
+        for problem, regime in product(BOTH, REGIMES)
+    ]
+    found = Parallel()(delayed(_one_constraint)(problem, dim, facts) for problem, _, facts in cases)
     rivals, targets = [], []
-    for problem in BOTH:
-        for regime in REGIMES:
-            facts = round(regime * predicted(problem, dim, None))
-            target, others = _one_constraint(problem, dim, facts)
-            place = {"decoupled": float(problem == BOTH[1]), "regime": regime}
-            counts, _ = np.histogram(others, SCORE_GRID[::3])
-            for left, count in zip(SCORE_GRID[::3], counts, strict=False):
-                density = count / (others.size * 3 * SCORE_STEP)
-                rivals.append({**place, "score": left + 1.5 * SCORE_STEP, "density": density})
-            extreme = math.sqrt(2 * math.log(facts))
-            targets.append(
-                {
-                    **place,
-                    "facts": float(facts),
-                    "target": target,
-                    "best_rival": float(others.max()),
-                    "extreme_value": extreme,
-                }
-            )
+    for (problem, regime, facts), (target, others) in zip(cases, found, strict=True):
+        place = {"decoupled": float(problem == BOTH[1]), "regime": regime}
+        counts, _ = np.histogram(others, SCORE_GRID[::3])
+        for left, count in zip(SCORE_GRID[::3], counts, strict=False):
+            density = count / (others.size * 3 * SCORE_STEP)
+            rivals.append({**place, "score": left + 1.5 * SCORE_STEP, "density": density})
+        targets.append(
+            {
+                **place,
+                "facts": float(facts),
+                "target": target,
+                "best_rival": float(others.max()),
+                "extreme_value": math.sqrt(2 * math.log(facts)),
+            }
+        )
     return {
         "rivals": stacked("rivals", "Off-target scores of one input", rivals, dim=dim),
         "targets": stacked("targets", "Its target's score", targets, dim=dim),
@@ -146,7 +150,7 @@ def _laws(dim: int, samples: int) -> Table:
         rows += _heights(regime, target, rival)
     facts = round(ABOVE * full)
     rng = np.random.default_rng(_SEED)
-    state = minimum_of_risk(facts, dim**2, rng=rng, samples=samples)
+    state = minimum_of_risk(facts, dim**2, rng=rng, samples=samples_at(dim, samples))
     scores = state.sample_scores(_THEORY_ROWS, rng)
     scores = scores / np.std(scores[:, 1:])
     counts = [np.histogram(part, SCORE_GRID[::2])[0] for part in (scores[:, 0], scores[:, 1:])]

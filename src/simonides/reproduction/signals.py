@@ -30,7 +30,7 @@ from simonides.signal.diagram import trainability_diagram
 from simonides.signal.observed import observed
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.propagation import propagate
-from simonides.signal.simulation import simulate
+from simonides.signal.simulation import simulate_each
 from simonides.signal.trust import PoorTheoryWarning
 
 if TYPE_CHECKING:
@@ -122,13 +122,13 @@ def trainability(results: Results) -> dict[str, Table]:
 
 def _depth(scale: Scale) -> dict[str, Table]:
     rows = []
-    for beta in (BELOW, ABOVE):
-        asked = replace(scale.depth, beta=beta, layers=1)
-        run = simulate(asked, scale.seeds(4), backward=False)
+    networks = [replace(scale.depth, beta=beta, layers=1) for beta in (BELOW, ABOVE)]
+    for run in simulate_each(networks, scale.seeds(4), backward=False):
+        asked = run.architecture
         exact, limit = propagate(asked), _limit(asked)
         rows.append(
             {
-                "beta": beta,
+                "beta": asked.beta,
                 "participation": float(run.mean.participation[0]),
                 "participation_stderr": float(run.stderr.participation[0]),
                 "participation_theory": float(exact.participation[0]),
@@ -146,17 +146,18 @@ def _depth(scale: Scale) -> dict[str, Table]:
 def _skip(scale: Scale) -> dict[str, Table]:
     asked = scale.skip
     critical = critical_residual(asked.layers, cosine=asked.cosine, target=TARGET)
-    rows = []
-    for share in (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0):
-        here = replace(asked, attention_skip=share * critical)
-        run = simulate(here, scale.seeds(2), backward=False)
-        rows.append(
-            {
-                "skip": here.attention_skip,
-                "cosine": float(run.mean.cosine[-1]),
-                "cosine_stderr": float(run.stderr.cosine[-1]),
-            }
-        )
+    networks = [
+        replace(asked, attention_skip=share * critical)
+        for share in (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
+    ]
+    rows = [
+        {
+            "skip": run.architecture.attention_skip,
+            "cosine": float(run.mean.cosine[-1]),
+            "cosine_stderr": float(run.stderr.cosine[-1]),
+        }
+        for run in simulate_each(networks, scale.seeds(2), backward=False)
+    ]
     skips = np.linspace(0.3, 2.1, 37) * critical
     curve = [
         {
@@ -183,10 +184,12 @@ def _by_odds(asked: Architecture, skip: float) -> float:
 
 def _placement(scale: Scale) -> dict[str, Table]:
     rows = []
-    for number, (norm, centred) in enumerate(PLACEMENTS):
-        asked = replace(scale.placement, norm=norm, centred=centred)
+    networks = [
+        replace(scale.placement, norm=norm, centred=centred) for norm, centred in PLACEMENTS
+    ]
+    for number, run in enumerate(simulate_each(networks, scale.seeds(), backward=False)):
+        asked = run.architecture
         found, limit = _table(asked), _limit(asked)
-        run = simulate(asked, scale.seeds(), backward=False)
         for layer in range(asked.layers + 1):
             rows.append(
                 {
@@ -218,21 +221,27 @@ def _trainability(scale: Scale) -> dict[str, Table]:
             ("skip", np.linspace(0.3, skips[-1] + 0.3, 60)),
         )
         chosen = trainability_diagram(scale.diagram, ("beta", betas), ("skip", skips))
-    rows = []
-    for (row, strength), (column, beta) in product(enumerate(skips), enumerate(betas)):
-        here = replace(scale.diagram, beta=beta, attention_skip=strength, mlp_skip=strength)
-        run = simulate(here, scale.seeds())
-        rows.append(
-            {
-                "beta": beta,
-                "skip": strength,
-                "predicted": float(chosen.outcome[row, column]),
-                "outcome": float(OUTCOMES.index(observed(run))),
-                "cosine_predicted": float(chosen.cosine[row, column]),
-                "cosine": float(run.mean.cosine[-1]),
-                "cosine_stderr": float(run.stderr.cosine[-1]),
-            }
+    networks = [
+        replace(scale.diagram, beta=beta, attention_skip=strength, mlp_skip=strength)
+        for strength, beta in product(skips, betas)
+    ]
+    rows = [
+        {
+            "beta": run.architecture.beta,
+            "skip": run.architecture.attention_skip,
+            "predicted": float(predicted),
+            "outcome": float(OUTCOMES.index(observed(run))),
+            "cosine_predicted": float(cosine),
+            "cosine": float(run.mean.cosine[-1]),
+            "cosine_stderr": float(run.stderr.cosine[-1]),
+        }
+        for run, predicted, cosine in zip(
+            simulate_each(networks, scale.seeds()),
+            chosen.outcome.ravel(),
+            chosen.cosine.ravel(),
+            strict=True,
         )
+    ]
     return {
         "diagram": diagram_table(diagram),
         "measured": stacked("networks", "Networks at points of the diagram", rows),

@@ -64,11 +64,19 @@ def beyond_capacity(dims: tuple[int, ...], samples: int) -> Table:
         (dim, round(share * predicted("decoupled", dim, None))) for dim in dims for share in _SHARES
     ]
     # Above capacity a point takes seconds, and each has its own draws.
-    rows = Parallel(n_jobs=-1)(
-        delayed(_minimum)(dim, facts, max(64, samples * 25 // max(dim, 25)))
-        for dim, facts in places
+    rows = Parallel()(
+        delayed(_minimum)(dim, facts, samples_at(dim, samples)) for dim, facts in places
     )
     return stacked("theory", "Minimum of the cross-entropy, decoupled problem, full rank", rows)
+
+
+def samples_at(dim: int, samples: int) -> int:
+    """Return how many samples a plan's are at a dimension: more facts tell as much with fewer.
+
+    >>> samples_at(25, 1024), samples_at(100, 1024)
+    (1024, 256)
+    """
+    return max(64, samples * 25 // max(dim, 25))
 
 
 def _minimum(dim: int, facts: int, samples: int) -> dict[str, float]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from itertools import product
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -21,6 +22,7 @@ from simonides.signal.observables import (
     token_statistics,
     weight_statistics,
 )
+from simonides.threads import in_turn
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -76,16 +78,43 @@ def simulate(
     positions are measured: early ones see few keys. ``backend="torch"`` runs the same networks in
     PyTorch (needs the extra), with its own derivatives.
     """
+    (found,) = simulate_each([architecture], seeds, backward=backward, backend=backend)
+    return found
+
+
+def simulate_each(
+    architectures: Iterable[Architecture],
+    seeds: Iterable[int],
+    *,
+    backward: bool = True,
+    backend: Literal["numpy", "torch"] = "numpy",
+) -> list[Simulation]:
+    """Run one random network for each architecture and seed, a network to a thread.
+
+    Their products are too small to be worth sharing one among threads.
+    """
+    asked, seeds = list(architectures), list(seeds)
     if backend not in ("numpy", "torch"):
         raise arguments.refuse("backend", backend, "'numpy' or 'torch'", "choose one")
-    one = one_network
+    if len(seeds) < 2:
+        raise arguments.refuse(
+            "seeds", len(seeds), "at least two", "a standard error needs two networks"
+        )
+    one, threads = one_network, None
     if backend == "torch":
         from simonides.signal.torch_network import one_network as one
-    runs = [one(architecture, seed, backward=backward) for seed in seeds]
-    if len(runs) < 2:
-        raise arguments.refuse(
-            "seeds", len(runs), "at least two", "a standard error needs two networks"
-        )
+
+        threads = 1  # it has its own
+    runs = in_turn(
+        lambda pair: one(pair[0], pair[1], backward=backward), product(asked, seeds), threads
+    )
+    return [
+        _averaged(architecture, runs[place * len(seeds) : (place + 1) * len(seeds)])
+        for place, architecture in enumerate(asked)
+    ]
+
+
+def _averaged(architecture: Architecture, runs: list[Measured]) -> Simulation:
     mean, error = {}, {}
     for field in fields(Measured):
         values = np.array([getattr(run, field.name) for run in runs])
