@@ -56,9 +56,18 @@ def test_equal_inputs_that_share_a_target_are_no_contradiction():
 def test_a_zero_input_is_the_one_that_fails():
     X, Y = gaussian(20, 12)
     X[5] = 0
-    with pytest.warns(NotAllStoredWarning):
+    with pytest.warns(NotAllStoredWarning, match="row 5 of X is zero, to which all") as caught:
         memory = AssociativeMemory().fit(X, Y)
     assert memory.failed_.tolist() == [5]
+    assert "theory" not in str(caught[0].message), "it is no matter of capacity"
+
+
+def test_zero_inputs_are_said_beside_what_else_is_lost():
+    X, Y = gaussian(60, 8)
+    X[5] = X[9] = 0
+    said = r"rows 5 and 9 have equal inputs.*; row 5 of X is zero \(the first of 2.*; theory"
+    with pytest.warns(NotAllStoredWarning, match=said):
+        AssociativeMemory(method="hebbian").fit(X, Y)
 
 
 def test_an_output_between_others_fails():

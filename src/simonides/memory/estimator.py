@@ -27,7 +27,7 @@ from simonides.memory.storing import store
 from simonides.memory.torch_bridge import to_layers, weights_of
 from simonides.memory.watching import facts_bar
 from simonides.problems import checked
-from simonides.problems.clashes import clashing
+from simonides.problems.clashes import clashing, empty
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -278,10 +278,11 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
             validate_data(self, like, skip_check_array=True, reset=True)
         self._keep(facts, found)
         if self.n_stored_ < len(facts.targets):
-            # A large file is not passed over once more for this.
-            clashes = [] if is_mapped(facts.inputs) else clashing(facts.inputs, facts.targets)
+            known: tuple[Any, ...] = ()
+            if not is_mapped(facts.inputs):  # a large file is not passed over once more for this
+                known = clashing(facts.inputs, facts.targets), empty(facts.inputs)
             count = len(facts.targets)
-            said = shortfall(count, self.n_stored_, self.capacity_, self.method, clashes)
+            said = shortfall(count, self.n_stored_, self.capacity_, self.method, *known)
             if found.solution.interrupted:
                 said = f"interrupted: {said}"
             warnings.warn(NotAllStoredWarning(said), stacklevel=3)

@@ -25,15 +25,18 @@ def shortfall(
     capacity: Capacity,
     method: str,
     clashes: Sequence[tuple[int, int]] = (),
+    empty: Sequence[int] = (),
 ) -> str:
     """Return how many facts are not stored, and how that compares with theory.
 
-    ``clashes`` are pairs of rows with equal inputs and different targets.
+    ``clashes`` are pairs of rows with equal inputs and different targets, ``empty`` rows of zeros.
     """
     lost = f"{facts - stored:,} of {facts:,} facts are not stored (failed_ lists them): "
-    if clashes:
-        lost += _contradiction(clashes)
-        if facts - stored <= len(clashes) and method not in _WITHOUT_PROMISE:
+    reasons = ([_contradiction(clashes)] if clashes else []) + ([_nothing(empty)] if empty else [])
+    if reasons:
+        lost += "; ".join(reasons)
+        hopeless = {later for _, later in clashes} | set(empty)
+        if facts - stored <= len(hopeless) and method not in _WITHOUT_PROMISE:
             return lost
         lost += "; "
     fit = count(capacity.facts)
@@ -55,4 +58,11 @@ def _contradiction(clashes: Sequence[tuple[int, int]]) -> str:
     return (
         f"rows {one} and {other} have equal inputs and different targets{more}, which no weights "
         "can store both; keep one of the two"
+    )
+
+
+def _nothing(empty: Sequence[int]) -> str:
+    more = f" (the first of {len(empty):,} such rows)" if len(empty) > 1 else ""
+    return (
+        f"row {empty[0]} of X is zero{more}, to which all outputs score alike; leave such rows out"
     )

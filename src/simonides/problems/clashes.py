@@ -1,9 +1,11 @@
-"""Facts that contradict each other: one input, two right outputs."""
+"""Facts that no weights store: one input with two right outputs, or an input of zeros."""
 
 from __future__ import annotations
 
 import hashlib
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
@@ -23,3 +25,12 @@ def clashing(inputs: Reals, targets: Integers) -> list[tuple[int, int]]:
         if targets[before] != targets[fact]:
             pairs.append((before, fact))
     return pairs
+
+
+def empty(inputs: Reals) -> list[int]:
+    """Return the facts whose input is zero: all their outputs score alike, so that none is highest.
+
+    >>> empty(np.array([[0.0, 2.0], [0.0, 0.0]]))
+    [1]
+    """
+    return [int(fact) for fact in np.flatnonzero(~np.any(inputs, axis=1))]
