@@ -8,11 +8,15 @@ import pytest
 from simonides.experiments.expand import predicted
 from simonides.failures import BadArgumentError
 from simonides.figures.paper.catalogue import PICTURES, draw
+from simonides.reproduction import catalogue
 from simonides.reproduction.catalogue import FIGURES, chosen, needed
 from simonides.reproduction.plans import PLANS
 from simonides.reproduction.results import SCORE_GRID, score_distribution, where
+from simonides.reproduction.run import sweeps_for
 
-HEAVY = {"1", "2", "A.1", "signal-skip", "signal-placement", "signal-trainability"}
+HEAVY = {"1", "2", "A.1"} | {
+    f"signal-{name}" for name in ("skip", "placement", "trainability", "training")
+}
 """Those that solve the theory of training or compute a table of attention, which takes some seconds."""
 
 
@@ -20,6 +24,8 @@ HEAVY = {"1", "2", "A.1", "signal-skip", "signal-placement", "signal-trainabilit
     "name", [pytest.param(n, marks=pytest.mark.slow if n in HEAVY else ()) for n in FIGURES]
 )
 def test_every_axis_and_line_of_every_figure_is_labelled(name, results):
+    if FIGURES[name].extra:
+        pytest.importorskip(FIGURES[name].extra)
     tables = FIGURES[name].tables(results)
     assert all(len(table) for table in tables.values())
     picture = draw(name, tables)
@@ -55,7 +61,19 @@ def test_an_unknown_figure_is_refused_with_those_there_are():
     with pytest.raises(BadArgumentError, match=r"figure = '5' must be one of 1, 2, 3, 4, A\.1"):
         chosen(["1", "5"])
     assert [figure.name for figure in chosen(["D.1", "1"])] == ["1", "D.1"]
-    assert len(chosen([])) == len(FIGURES)
+
+
+def test_without_an_extra_its_figure_is_left_out_or_refused_by_name(monkeypatch):
+    monkeypatch.setattr(catalogue, "find_spec", lambda name: None if name == "torch" else name)
+    assert [figure.name for figure in chosen([])] == [n for n in FIGURES if n != "signal-training"]
+    with pytest.raises(BadArgumentError, match=r"'signal-training' .*: pip install 'simonides\[t"):
+        chosen(["1", "signal-training"])
+    everything = sweeps_for(chosen([]))
+    monkeypatch.setattr(catalogue, "find_spec", lambda name: name)
+    assert chosen([]) == list(FIGURES.values())
+    assert sweeps_for(chosen([])) == everything, "claims need theirs either way"
+    assert "protocol" in everything
+    assert "protocol" not in sweeps_for(chosen(["1"]))
 
 
 def test_thresholds_are_the_means_of_the_rows(results):

@@ -1,6 +1,7 @@
 """Claims about signals follow what networks did, and turn when they do otherwise."""
 
 import json
+import math
 import re
 
 import numpy as np
@@ -8,10 +9,11 @@ import pytest
 
 from simonides.curves.table import Table
 from simonides.report.links import linked
-from simonides.reproduction import signals
-from simonides.reproduction.catalogue import FIGURES
+from simonides.reproduction import learning, signals
+from simonides.reproduction.catalogue import FIGURES, chosen, left_out
 from simonides.reproduction.claims import signal
 from simonides.reproduction.claims.claim import Verdict
+from simonides.signal.outcome import OUTCOMES
 
 pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
 
@@ -172,8 +174,8 @@ def test_gradients_that_do_not_grow_disagree(results, planted):
 
 @pytest.mark.slow  # computes a table of attention
 def test_every_claim_is_made_from_a_run(results):
-    claims = signal.signal_claims(results, FIGURES.values())
-    assert len({claim.name for claim in claims}) == len(claims) == 7
+    claims = signal.signal_claims(results, chosen([]))
+    assert len({claim.name for claim in claims}) == len(claims) == 8 - len(left_out())
     for claim in claims:
         assert claim.topic == "signal"
         assert claim.criterion.startswith("agrees: ")
@@ -198,3 +200,32 @@ def test_classes_that_are_wrong_disagree(results, planted):
     right = changed(table, outcome=table["predicted"])
     for here, verdict in ((wrong, Verdict.DISAGREES), (right, Verdict.AGREES)):
         assert signal.diagram(planted("trainability", measured=here)).verdict is verdict
+
+
+@pytest.mark.parametrize(
+    ("trainable", "collapsed", "frozen_halfway", "verdict"),
+    [
+        (0.5, 3.0, 40.0, Verdict.AGREES),
+        (0.5, 3.0, math.nan, Verdict.AGREES),
+        (0.5, 3.0, 10.0, Verdict.IN_PART),
+        (0.5, 2.0, 40.0, Verdict.DISAGREES),
+        (2.0, 3.0, 40.0, Verdict.DISAGREES),
+    ],
+)
+def test_training_is_judged_by_what_was_learned_and_how_soon(
+    monkeypatch, trainable, collapsed, frozen_halfway, verdict
+):
+    of_class = [
+        float(OUTCOMES.index(one)) for one in ("trainable", "rank collapse", "entropy collapse")
+    ]
+    columns = {
+        "predicted": np.array(of_class),
+        "loss": np.array([trainable, collapsed, 0.7]),
+        "guessing": np.full(3, 3.0),
+        "halfway": np.array([20.0, math.nan, frozen_halfway]),
+    }
+    table = Table("training", "", columns)
+    monkeypatch.setattr(learning, "training", lambda _results: {"measured": table})
+    claim = signal.training_outcomes(None)
+    assert claim.verdict is verdict
+    assert f"trainable {100 * (1 - trainable / 3):.0f}%" in claim.found

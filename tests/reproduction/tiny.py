@@ -4,6 +4,7 @@ from simonides.experiments import store
 from simonides.experiments.expand import expand
 from simonides.experiments.record import attempt
 from simonides.experiments.spec import Spec
+from simonides.reproduction.learning import COURSES, Course
 from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR, REGIMES, Plan
 from simonides.reproduction.results import Results, folder_of
 from simonides.reproduction.signals import SCALES, Scale
@@ -62,6 +63,13 @@ SCALES["tiny"] = Scale(
     diagram=_BLOCKS,
     points=((0.3, 3.0), (0.5, 3.0)),
     networks=2,
+)
+
+COURSES["tiny"] = Course(
+    Architecture(tokens=8, dim=16, layers=4, hidden=16, activation="gelu"),
+    points=((0.5, 0.3), (0.5, 3.0), (4.0, 3.0)),
+    seeds=2,
+    steps=3,
 )
 
 

@@ -2,10 +2,11 @@
 
 import json
 import math
+import warnings
 
 import pytest
 
-from simonides.signal import read_config
+from simonides.signal import PoorTheoryWarning, read_config
 from simonides.signal.config import of_config
 
 BERT = {
@@ -67,6 +68,8 @@ def test_changes_win():
         ({"model_type": "bert"}, "bert without dim"),
         ({**BERT, "initializer_range": -1}, "initializer_range = -1"),
         ({**BERT, "hidden_size": "large"}, "dim = 'large'"),
+        ({**BERT, "intermediate_size": "3072"}, "hidden = '3072'"),
+        ({**BERT, "model_type": "gptj"}, "model_type = 'gptj' must be one of"),
     ],
 )
 def test_what_cannot_be_read_is_named(config, named):
@@ -80,3 +83,47 @@ def test_files_that_are_no_configuration(tmp_path, text):
     path.write_text(text)
     with pytest.raises(ValueError, match="config = "):
         read_config(path)
+
+
+OPT = {
+    "model_type": "opt",
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
+    "ffn_dim": 4096,
+    "max_position_embeddings": 2048,
+    "activation_function": "relu",
+    "init_std": 0.01,
+}
+
+
+def test_opt_says_how_it_is_drawn_and_where_it_normalises():
+    usual, other = (of_config({**OPT, "do_layer_norm_before": first}) for first in (True, False))
+    assert (usual.norm, other.norm) == ("pre", "post")
+    assert usual.causal
+    assert usual.value_variance == pytest.approx(1024 * 0.01**2)
+
+
+def test_weights_may_start_at_zero():
+    assert of_config({**BERT, "initializer_range": 0}).beta == 0
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"model_type": "albert"}, "share their weights"),
+        ({"position_embedding_type": "relative_key"}, "positions enter the scores"),
+        ({"rope_theta": 10_000.0}, "positions enter the scores"),
+        ({"scale_attn_by_inverse_layer_idx": True}, "divided by the number of the layer"),
+    ],
+)
+def test_what_theory_leaves_out_is_said(change, said):
+    with pytest.warns(PoorTheoryWarning, match=said):
+        of_config({**BERT, **change})
+
+
+def test_what_theory_covers_is_read_in_silence():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        of_config({**BERT, "position_embedding_type": "absolute"})
+        of_config({**GPT2, "scale_attn_by_inverse_layer_idx": False})

@@ -105,6 +105,44 @@ def test_what_is_recommended_reaches_the_target_and_trains(norm, activation):
     assert alone.outcome == "trainable"
 
 
+@pytest.mark.slow
+def test_where_tokens_part_with_depth_a_later_layer_sets_beta():
+    asked = Architecture(
+        tokens=64, dim=128, layers=6, activation=None, centred=True, cosine=0.8, attention_skip=0.5
+    )
+    found = recommend(asked)
+    way = found.propagation
+    assert way.cosine[-1] < 0.5, "tokens part"
+    assert found.beta_critical < critical_beta(0.8)
+    assert way.beta == pytest.approx(0.5 * way.beta_critical.min(), rel=1e-5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("safety", [0.5, 1.0])
+def test_betas_of_layers_are_the_fraction_asked_for_with_these_betas(safety):
+    asked = Architecture(tokens=64, dim=128, layers=12)
+    found = recommend(asked, safety=safety)
+    way = propagate(found.architecture, betas=found.layer_beta.tolist(), method="table")
+    assert found.layer_beta == pytest.approx(safety * way.beta_critical, rel=1e-5)
+
+
+@pytest.mark.slow
+def test_biases_are_scaled_with_the_branch_they_belong_to():
+    asked = Architecture(
+        tokens=64, dim=128, layers=24, norm="pre", activation=None, value_bias_variance=1.0
+    )
+    found = recommend(asked).architecture
+    assert found.value_variance < 1
+    assert found.value_bias_variance == pytest.approx(found.value_variance)
+
+
+@pytest.mark.slow
+def test_a_target_out_of_reach_is_named_with_what_keeps_it_there():
+    asked = Architecture(tokens=64, dim=128, layers=24, norm="pre", mlp_bias_variance=5.0)
+    with pytest.raises(ValueError, match=r"target = 0\.9 must .*: .*lower mlp_bias_variance"):
+        recommend(asked)
+
+
 @pytest.mark.parametrize(
     ("call", "named"),
     [

@@ -73,6 +73,8 @@ def test_a_large_diagram_takes_less_than_a_second():
         (("betta", [1]), ("skip", [1]), "axis = 'betta'"),
         (("beta", []), ("skip", [1]), "values = "),
         (("beta", [1]), ("beta", [1]), "y_axis = 'beta'"),
+        (("skip", [1]), ("attention_skip", [1]), "y_axis = 'attention_skip' must be another"),
+        (("mlp_skip", [1]), ("skip", [1]), "y_axis = 'skip' must be another"),
         (("beta", [-1]), ("skip", [1]), "beta = -1"),
         (("cosine", [0.5, 1.0]), ("skip", [1]), "cosine = 1.0"),
         (("tokens", [1]), ("skip", [1]), "tokens = 1"),
@@ -81,6 +83,25 @@ def test_a_large_diagram_takes_less_than_a_second():
 def test_bad_axes_are_named(x, y, named):
     with pytest.raises(ValueError, match=named):
         trainability_diagram(ASKED, x, y)
+
+
+def test_notes_are_those_of_the_points_not_of_the_network_they_vary():
+    frozen = replace(ASKED, beta=3.0)
+    weak = ("value_variance", [0.5, 4.0])
+    assert not trainability_diagram(frozen, ("value_variance", [0.5]), ("layers", [4])).notes
+    (said,) = trainability_diagram(frozen, weak, ("layers", [4])).notes
+    assert "weak skip" in said
+    # The skip is weak where nothing is frozen, and strong where all is.
+    apart = trainability_diagram(
+        replace(ASKED, mlp_skip=3.0, cosine=0.0), ("beta", [0.5]), ("attention_skip", [0.5, 3.0])
+    )
+    assert not apart.notes
+    (small,) = trainability_diagram(ASKED, ("dim", [32, 256]), ("layers", [4])).notes
+    assert "small dimension" in small
+    (centred,) = trainability_diagram(
+        replace(ASKED, centred=True), ("beta", [0.5, 3.0]), ("layers", [4])
+    ).notes
+    assert "centred" in centred
 
 
 def test_an_axis_is_a_name_and_values():

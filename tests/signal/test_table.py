@@ -67,6 +67,16 @@ def test_a_folder_that_cannot_be_written_is_reported(monkeypatch, tmp_path):
         table._keep(table.cache_folder() / "x.npz", _flat(7))
 
 
+def test_a_folder_that_cannot_be_read_costs_only_time(monkeypatch, tmp_path):
+    (tmp_path / "simonides").write_text("in the way")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(table, "compute", _flat)
+    table.attention_table.cache_clear()
+    with pytest.warns(UserWarning, match="not kept"):
+        assert table.attention_table(7).tokens == 7
+    table.attention_table.cache_clear()
+
+
 def _flat(tokens):
     rows, pairs = table.row_grid(tokens).size, table.pair_grid(tokens).size
     return table.AttentionTable(float(tokens), np.zeros((rows, 6)), np.zeros((2, pairs, 17)))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides import arguments
+from simonides.cli.progress import plain_warnings
 
 if TYPE_CHECKING:
     from simonides.signal.architecture import Architecture
@@ -58,7 +59,8 @@ class Network:
         given = self._given()
         given.update(_assignments(self.others or []))
         if self.config is not None:
-            return read_config(self.config, **given)
+            with plain_warnings():
+                return read_config(self.config, **given)
         for name in ("layers", "dim", "tokens"):
             if name not in given:
                 raise arguments.refuse(name, None, "given", f"pass --{name}, or --config FILE")
@@ -85,8 +87,8 @@ class ScaledNetwork(Network):
         found = super().architecture()
         if self.std is None:
             return found
-        if self.beta is not None:
-            raise arguments.refuse("std", self.std, "given without --beta", "drop one of them")
+        if self.beta is not None or "beta" in _assignments(self.others or []):
+            raise arguments.refuse("std", self.std, "given without a beta", "drop one of them")
         from simonides.signal.critical import beta_of_std
 
         return replace(found, beta=beta_of_std(self.std, found.dim, found.tokens))

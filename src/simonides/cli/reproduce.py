@@ -53,7 +53,8 @@ def reproduce(
     """Redo the paper's figures, check its claims, and write one page with all of it.
 
     Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost; of the paper on signals in
-    transformers signal-depth, signal-skip, signal-placement, signal-gradients, signal-trainability.
+    transformers signal-depth, signal-skip, signal-placement, signal-gradients, signal-trainability,
+    and signal-training, which needs the torch extra and is left out without it.
     Stopped or killed, run the same command again: it measures what is missing. Exit code 1 if tasks
     failed: the report is made from the others.
 
@@ -64,7 +65,7 @@ def reproduce(
 
     from simonides import arguments
     from simonides.report.page import checked_folder, write_report
-    from simonides.reproduction.catalogue import chosen
+    from simonides.reproduction.catalogue import chosen, left_out
     from simonides.reproduction.plans import PLANS
 
     began = time.perf_counter()
@@ -73,6 +74,11 @@ def reproduce(
         workers = arguments.whole("workers", workers, remedy="pass the number of processes")
     checked_folder(out)
     plan = PLANS["quick" if quick else "full"]
+    for one in [] if figures else left_out():
+        typer.echo(
+            f"simonides: figure {one.name} is left out: pip install 'simonides[{one.extra}]' for it",
+            err=True,
+        )
     with (
         plain_warnings(),
         parallel_config(n_jobs=workers or -1),

@@ -10,7 +10,7 @@ from simonides.experiments.shards import write_whole
 from simonides.experiments.sweep import rows
 from simonides.experiments.sweep import run as run_sweep
 from simonides.failures import BadArgumentError
-from simonides.reproduction.catalogue import FIGURES, needed
+from simonides.reproduction.catalogue import chosen, needed
 from simonides.reproduction.claims.catalogue import SWEEPS
 from simonides.reproduction.results import folder_of
 
@@ -55,7 +55,7 @@ class Reproduction:
 def sweeps_for(figures: Sequence[Figure]) -> list[str]:
     """Return the sweeps to run: those of the figures, and for all figures also those of all claims."""
     own = needed(figures)
-    return own if len(figures) < len(FIGURES) else list(dict.fromkeys([*own, *SWEEPS]))
+    return list(dict.fromkeys([*own, *SWEEPS])) if list(figures) == chosen([]) else own
 
 
 def jobs(plan: Plan, sweeps: Sequence[str], out: str | Path) -> list[Job]:

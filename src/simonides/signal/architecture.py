@@ -84,7 +84,8 @@ class Architecture:
                 "heads", self.heads, f"a divisor of dim = {self.dim}", "change one of the two"
             )
         if self.hidden is not None:
-            arguments.whole("hidden", self.hidden, remedy="pass the MLP's width")
+            hidden = arguments.whole("hidden", self.hidden, remedy="pass the MLP's width")
+            object.__setattr__(self, "hidden", hidden)
         for name, remedy in _GAINS.items():
             gain = arguments.real(name, getattr(self, name), least=0, most=MOST_GAIN, remedy=remedy)
             object.__setattr__(self, name, gain)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
 from simonides.signal.architecture import Architecture
 from simonides.signal.critical import beta_of_std
+from simonides.signal.trust import PoorTheoryWarning
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,8 +24,9 @@ _NAMES = {
     "activation": ("hidden_act", "activation_function", "activation"),
 }
 _POST_NORM = ("bert", "roberta", "distilbert", "electra", "camembert", "xlm-roberta", "albert")
-_PRE_NORM = ("gpt2", "gpt_neo", "opt", "vit", "deit", "gptj")
-_CAUSAL = ("gpt2", "gpt_neo", "opt", "gptj")
+_PRE_NORM = ("gpt2", "opt", "vit", "deit")
+_CAUSAL = ("gpt2", "opt")
+_POSITIONS_IN_SCORES = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct")
 _ACTIVATIONS = {
     "relu": "relu",
     "gelu": "gelu",
@@ -67,14 +70,18 @@ def of_config(described: Mapping[str, Any], **changes: Any) -> Architecture:
     if "activation" not in changes:
         found["activation"] = _activation(str(found.get("activation", "gelu")))
     if "norm" not in found:
-        found["norm"] = _norm(kind)
+        # The only OPT that normalises after its sums says so.
+        found["norm"] = "post" if described.get("do_layer_norm_before") is False else _norm(kind)
     found.setdefault("causal", kind in _CAUSAL)
+    std = _first(described, ("initializer_range", "init_std"))
     std = arguments.real(
         "initializer_range",
-        described.get("initializer_range", _DEFAULT_STD),
+        _DEFAULT_STD if std is None else std,
         least=0,
         remedy="it is the standard deviation of the weights",
     )
+    for note in _left_out(described, kind):
+        warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     for name, value in _gains(found, std, kind).items():
         found.setdefault(name, value)
     return Architecture(**found)
@@ -83,7 +90,9 @@ def of_config(described: Mapping[str, Any], **changes: Any) -> Architecture:
 def _gains(found: Mapping[str, Any], std: float, kind: str) -> dict[str, float]:
     dim = arguments.whole("dim", found["dim"], remedy="it is the embedding dimension")
     layers = arguments.whole("layers", found["layers"], remedy="it is the number of blocks")
-    hidden = found.get("hidden") or 4 * dim
+    hidden = arguments.whole(
+        "hidden", found.get("hidden") or 4 * dim, remedy="it is the width of the MLP"
+    )
     writing = std**2 / (2 * layers) if kind == "gpt2" else std**2
     return {
         "beta": beta_of_std(std, dim, found["tokens"]),
@@ -92,6 +101,23 @@ def _gains(found: Mapping[str, Any], std: float, kind: str) -> dict[str, float]:
         "mlp_in_variance": dim * std**2,
         "mlp_out_variance": hidden * writing,
     }
+
+
+def _left_out(described: Mapping[str, Any], kind: str) -> list[str]:
+    """Return what of a model the theory does not cover."""
+    notes = []
+    if kind == "albert":
+        notes.append("ALBERT's layers share their weights: theory is that of layers drawn apart.")
+    absolute = described.get("position_embedding_type") in (None, "absolute")
+    if not absolute or _first(described, _POSITIONS_IN_SCORES) is not None:
+        notes.append(
+            "Rotary or relative positions enter the scores: theory has positions in the tokens alone."
+        )
+    if described.get("scale_attn_by_inverse_layer_idx"):
+        notes.append(
+            "Scores are divided by the number of the layer: theory has one beta for all layers."
+        )
+    return notes
 
 
 def _first(described: Mapping[str, Any], keys: tuple[str, ...]) -> Any:

@@ -103,8 +103,10 @@ def trainability_diagram(
     which takes seconds the first time.
     """
     x_axis, y_axis = _axis(x_axis), _axis(y_axis)
-    if x_axis.name == y_axis.name:
-        raise arguments.refuse("y_axis", y_axis.name, "another than x_axis", "vary two things")
+    if set(_fields(x_axis.name)) & set(_fields(y_axis.name)):
+        raise arguments.refuse(
+            "y_axis", y_axis.name, f"another than x_axis, {x_axis.name}", "vary two things"
+        )
     for axis in (x_axis, y_axis):
         for value in axis.values:
             _with(architecture, axis.name, value)  # refuses what no network can have
@@ -120,18 +122,12 @@ def trainability_diagram(
         if axis.name in CONTINUOUS
     }
     found = {name: np.empty(shape) for name in _COLUMNS}
+    notes: dict[str, None] = {}
     for changes, block in _blocks(architecture, whole, x_axis, shape):
-        part = _points(changes, varied, method, finite_width, asked)
+        part, said = _points(changes, varied, method, finite_width, asked)
+        notes |= dict.fromkeys(said)
         for name, values in part.items():
             found[name][block] = np.broadcast_to(values, found[name][block].shape)
-    skips = {axis.name: axis.values for axis in (x_axis, y_axis) if axis.name in _SKIPS}
-    skip = min(*skips.popitem()[1], math.inf) if skips else architecture.attention_skip
-    notes = caveats(
-        architecture,
-        frozen=bool(np.any(found["frozen_layer"] > 0)),
-        attention_skip=skip,
-        limit=method == "asymptotic",
-    )
     for note in notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     return Diagram(
@@ -144,11 +140,10 @@ def trainability_diagram(
         found["participation"],
         found["gradient"],
         found["frozen_layer"].astype(np.int64),
-        notes,
+        tuple(notes),
     )
 
 
-_SKIPS = ("skip", "attention_skip")
 _COLUMNS = ("outcome", "cosine", "least_entropy", "participation", "gradient", "frozen_layer")
 
 
@@ -158,11 +153,9 @@ def _points(
     method: Method,
     finite_width: bool,
     thresholds: Thresholds,
-) -> dict[str, Reals | Integers]:
-    """Return every quantity of the diagram for one architecture and arrays of gains."""
-    both = varied.get("skip")
-    if both is not None:
-        varied = {**varied, "attention_skip": both, "mlp_skip": both}
+) -> tuple[dict[str, Reals | Integers], tuple[str, ...]]:
+    """Return every quantity of the diagram for arrays of gains, and where theory is poor among them."""
+    varied = {field: values for name, values in varied.items() for field in _fields(name)}
     if "output_variance" in varied and architecture.output_variance is None:
         architecture = replace(architecture, output_variance=1.0)
     gains = Gains.of(architecture, varied)
@@ -175,7 +168,14 @@ def _points(
     entropy = entropy / math.log(architecture.tokens)
     attending = attending_of(architecture, method, finite_width=finite_width)
     gain = gradients(architecture, gains, layers, attending).tokens[0]
-    return {
+    notes = caveats(
+        architecture,
+        frozen=first > 0,
+        attention_skip=gains.attention_skip,
+        attention_variance=gains.attention_variance,
+        limit=method == "asymptotic",
+    )
+    columns = {
         "outcome": classes(final_gap, first > 0, entropy, gain, thresholds),
         "cosine": 1 - final_gap,
         "least_entropy": entropy,
@@ -185,6 +185,7 @@ def _points(
         "gradient": gain,
         "frozen_layer": first,
     }
+    return columns, notes
 
 
 def _blocks(
@@ -210,7 +211,11 @@ def _axis(axis: Axis | tuple[str, Iterable[float]]) -> Axis:
     return axis if isinstance(axis, Axis) else Axis.of(*axis)
 
 
+def _fields(name: str) -> tuple[str, ...]:
+    """Return the fields of an architecture that an axis varies."""
+    return ("attention_skip", "mlp_skip") if name == "skip" else (name,)
+
+
 def _with(architecture: Architecture, name: str, value: float) -> Architecture:
-    names = ("attention_skip", "mlp_skip") if name == "skip" else (name,)
-    changes: dict[str, Any] = dict.fromkeys(names, value)
+    changes: dict[str, Any] = dict.fromkeys(_fields(name), value)
     return replace(architecture, **changes)

@@ -91,6 +91,7 @@ def propagate(
         architecture,
         frozen=frozen,
         attention_skip=architecture.attention_skip,
+        attention_variance=architecture.attention_variance,
         limit=method == "asymptotic",
     )
     for note in notes:

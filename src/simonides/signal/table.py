@@ -168,12 +168,12 @@ def attention_table(tokens: float) -> AttentionTable:
 
 
 def _read(path: Path, tokens: float) -> AttentionTable | None:
-    """Return a kept table; None if it is not there or was cut short by an accident."""
+    """Return a kept table; None if it cannot be read, or was cut short by an accident."""
     try:
         # Opened here, so that it is closed again also where it is no archive.
         with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
             return AttentionTable(tokens, kept["row_values"], kept["pair_values"])
-    except (FileNotFoundError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
         return None
 
 

@@ -21,7 +21,12 @@ class PoorTheoryWarning(UserWarning):
 
 
 def caveats(
-    architecture: Architecture, *, frozen: Truths | bool, attention_skip: Reals | float, limit: bool
+    architecture: Architecture,
+    *,
+    frozen: Truths | bool,
+    attention_skip: Reals | float,
+    attention_variance: Reals | float,
+    limit: bool,
 ) -> tuple[str, ...]:
     """Return where the theory is known to be poor for these networks, most important first.
 
@@ -29,12 +34,17 @@ def caveats(
     of infinitely many tokens.
     """
     notes = []
-    weak = np.square(attention_skip) < architecture.attention_variance
+    weak = np.square(attention_skip) < attention_variance
     deep = architecture.layers > 1
     if deep and not architecture.centred and np.any(frozen & weak):
         notes.append(
             "Frozen attention with a weak skip: tokens that copy the same key are not described by one "
             "norm and one cosine, and the predicted cosine rises too early, by up to 0.3."
+        )
+    if deep and architecture.centred and np.any(frozen):
+        notes.append(
+            "Frozen centred attention: predicted gradients of deep networks are too large, at beta = 3 "
+            "by a factor of 20 where they were measured (24 layers)."
         )
     if architecture.tokens >= MANY_TOKENS * architecture.dim:
         notes.append(

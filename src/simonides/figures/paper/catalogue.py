@@ -48,6 +48,7 @@ PICTURES: dict[str, Callable[[Mapping[str, Table]], Figure]] = {
     "signal-placement": signal.placement,
     "signal-gradients": signal.gradients,
     "signal-trainability": signal.trainability,
+    "signal-training": signal.training,
 }
 
 

@@ -1,8 +1,10 @@
-"""Signals in transformers: depth, skip, LayerNorm, gradients, trainability, each with networks."""
+"""Signals in transformers: depth, skip, LayerNorm, gradients, trainability, training."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from simonides.figures import signal
 from simonides.figures.paper.marks import BARS, CURVE, SECOND, grid, vertical
@@ -94,6 +96,26 @@ def trainability(tables: Mapping[str, Table]) -> Figure:
         markeredgecolor=INK,
         label="networks, in the colour of their class",
     )
+    figure.legend(
+        *axes.get_legend_handles_labels(), loc="outside lower left", fontsize=7.5, frameon=False
+    )
+    return figure
+
+
+def training(tables: Mapping[str, Table]) -> Figure:
+    """Draw the diagram, and the loss that training came to at some of its points."""
+    figure = signal.trainability(tables["diagram"])
+    (axes,) = figure.axes
+    measured = tables["measured"]
+    label = f"models trained, {measured.settings['seeds']:.0f} each: loss on unseen text, in nats"
+    axes.plot(measured["beta"], measured["skip"], "o", color=INK, markersize=4, label=label)
+    for row in measured.records():
+        axes.annotate(
+            f"{row['loss']:.2f}", (row["beta"], row["skip"]), xytext=(6, 3),
+            textcoords="offset points", fontsize=9, fontweight="bold",
+        )  # fmt: skip
+    steps, guessing = measured.settings["steps"], float(np.mean(measured["guessing"]))
+    axes.set_title(f"Loss after {steps:.0f} steps of training (guessing: {guessing:.2f} nats)")
     figure.legend(
         *axes.get_legend_handles_labels(), loc="outside lower left", fontsize=7.5, frameon=False
     )

@@ -9,8 +9,9 @@ import numpy as np
 
 from simonides.curves.signal import PLACEMENTS
 from simonides.estimate import Estimate
-from simonides.reproduction import signals
+from simonides.reproduction import learning, signals
 from simonides.reproduction.claims.claim import Claim, graded, is_near
+from simonides.signal.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -23,6 +24,9 @@ _COSINE_SLACK = 0.03
 
 _COLLAPSED = 1e-9
 """Of 1 - cosine: below it rounding is what is left."""
+
+_LEARNED, _NOT_LEARNED = 0.5, 0.05
+"""Of the loss of guessing by frequency: more is learned, less is not."""
 
 _NAMES = {("post", False): "post-norm", ("pre", False): "pre-norm"} | {
     ("post", True): "centred post-norm",
@@ -245,6 +249,39 @@ def diagram(results: Results) -> Claim:
     )
 
 
+def training_outcomes(results: Results) -> Claim:
+    """Check that models train where the diagram says so."""
+    rows = learning.training(results)["measured"].records()
+    by_class: dict[Outcome, list[dict[str, float]]] = {}
+    for row in rows:
+        by_class.setdefault(OUTCOMES[int(row["predicted"])], []).append(row)
+    learned = {
+        name: [1 - row["loss"] / row["guessing"] for row in part] for name, part in by_class.items()
+    }
+    fit, lost = learned.get(Outcome.TRAINABLE, []), learned.get(Outcome.RANK_COLLAPSE, [])
+    apart = bool(fit and lost) and min(fit) > _LEARNED and max(lost) < _NOT_LEARNED
+    slowest = max((row["halfway"] for row in by_class.get(Outcome.TRAINABLE, [])), default=math.nan)
+    frozen = [row["halfway"] for row in by_class.get(Outcome.ENTROPY_COLLAPSE, [])]
+    later = all(math.isnan(steps) or steps > slowest for steps in frozen)
+    words = [
+        f"{name} {', '.join(f'{100 * share:.0f}%' for share in shares)}"
+        for name, shares in learned.items()
+    ]
+    return Claim(
+        "training-outcomes",
+        "Models train from initialisations in the trainable region, and not from collapsed ones",
+        "as the class says",
+        f"share of the guessing loss that training removed: {'; '.join(words)}. Half of it was gone after "
+        f"{slowest:.0f} steps at the latest in trainable models, in frozen ones after "
+        f"{', '.join('never' if math.isnan(steps) else f'{steps:.0f}' for steps in frozen) or 'none run'}",
+        graded(apart and later, apart),
+        "signal/training.json, Figure signal-training",
+        "agrees: trainable models remove more than half of the loss, those of collapsed rank less than a "
+        "twentieth, and frozen ones take longer than every trainable one; in part: but for the frozen",
+        topic="signal",
+    )
+
+
 _CLAIMS: tuple[tuple[str, Callable[[Results], Claim]], ...] = (
     ("signal-depth", rank_collapse),
     ("signal-depth", signal_preserved),
@@ -253,6 +290,7 @@ _CLAIMS: tuple[tuple[str, Callable[[Results], Claim]], ...] = (
     ("signal-placement", layer_norm),
     ("signal-gradients", query_gradients),
     ("signal-trainability", diagram),
+    ("signal-training", training_outcomes),
 )
 
 
