@@ -22,8 +22,8 @@ def _tokens(jobs: int) -> dict[str, Any]:
     return found
 
 
-def _cities(_jobs: int) -> dict[str, Any]:
-    """Store cities and their countries (most of an hour, and some minutes to encode the names once)."""
+def _cities(jobs: int) -> dict[str, Any]:
+    """Store cities and their countries (an hour, and some minutes to encode the names once)."""
     atlas = cities.Atlas(world())
     found: dict[str, Any] = {
         "cities": len(atlas.world.cities),
@@ -34,10 +34,12 @@ def _cities(_jobs: int) -> dict[str, Any]:
         "decisions": [],
         "rules": [],
     }
-    for kind, rows in (("rules", cities.by_rule(atlas)), ("decisions", cities.decisions(atlas))):
-        for row in rows:
-            found[kind].append(row)
-            _say(row)
+    for row in cities.by_rule(atlas):
+        found["rules"].append(row)
+        _say(row)
+    for row in cities.decisions(atlas, jobs=jobs):
+        found["decisions"].append(row)
+        _say(row)
     return found
 
 

@@ -6,12 +6,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from examples.coordinates import own_directions
 from examples.world import World
 from simonides import OriginalProblem, capacity, decide
 from simonides.arrays import Integers, Reals
-from simonides.solvers.decide import Verdict
 from simonides.solvers.hebbian import hebbian
 from simonides.solvers.pseudo_inverse import pseudo_inverse
 
@@ -110,14 +110,15 @@ def decisions(
     atlas: Atlas,
     trials: Mapping[str, tuple[int, ...]] = TRIALS,
     max_steps: int = MAX_STEPS,
+    jobs: int = 1,
 ) -> Iterator[dict[str, Any]]:
-    """Yield decisions for more and more cities, by labels, until they do not fit or none falls."""
-    for labels, numbers in trials.items():
-        for facts in numbers:
-            found = decision(atlas, labels, facts, max_steps)
-            yield found
-            if found["verdict"] != Verdict.STORABLE:
-                break
+    """Yield decisions for each number of cities, by labels; every one is on its own."""
+    tasks = (
+        delayed(decision)(atlas, labels, facts, max_steps)
+        for labels, numbers in trials.items()
+        for facts in numbers
+    )
+    yield from Parallel(n_jobs=jobs, return_as="generator")(tasks)
 
 
 def expected(atlas: Atlas) -> dict[str, float | None]:

@@ -1,7 +1,7 @@
 """Token to token: do the vectors of a real encoder store like random ones?"""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from examples.lengths import facts_that_fit
 from simonides import OriginalProblem, capacity
 from simonides.arrays import Integers, Reals, Truths
 from simonides.estimate import Estimate
-from simonides.solvers.threshold import threshold
+from simonides.solvers.threshold import Threshold, threshold
 
 _BEGIN_BELOW = 0.92
 """Where outputs differ in length fewer facts fit, so the search begins lower."""
@@ -77,12 +77,12 @@ def instance(tokens: Reals, outputs: str, seed: int, most: int) -> OriginalProbl
     return OriginalProblem(tokens[keys], OUTPUTS[outputs](tokens, values, of_controls))
 
 
-def measured(tokens: Reals, outputs: str, seed: int) -> int:
-    """Return how many facts of one instance can be stored."""
+def measured(tokens: Reals, outputs: str, seed: int) -> Threshold:
+    """Return how many facts of one instance can be stored, and how many larger numbers stayed open."""
     theory = capacity(tokens.shape[1]).facts
     problem = instance(tokens, outputs, seed, most=round(2 * theory))
     guess = theory * (_BEGIN_BELOW if outputs in _UNEVEN else 1.0)
-    return threshold(problem.prefix, guess, most=problem.facts, threads=1).facts
+    return threshold(problem.prefix, guess, most=problem.facts, threads=1)
 
 
 def run(
@@ -100,8 +100,14 @@ def run(
             yield rows
 
 
-def summary(dim: int, outputs: str, thresholds: list[int], by_lengths: Estimate) -> dict[str, Any]:
-    """Return the mean threshold beside theory's."""
+def summary(
+    dim: int, outputs: str, found: Sequence[Threshold], by_lengths: Estimate
+) -> dict[str, Any]:
+    """Return the mean threshold beside theory's.
+
+    ``open`` counts numbers of facts above a threshold that were neither stored nor proved impossible.
+    """
+    thresholds = [one.facts for one in found]
     return {
         "dim": dim,
         "outputs": outputs,
@@ -111,7 +117,8 @@ def summary(dim: int, outputs: str, thresholds: list[int], by_lengths: Estimate)
         "theory": capacity(dim).facts,
         "theory_lengths": by_lengths.value if outputs in _UNEVEN else None,
         "theory_lengths_stderr": by_lengths.stderr if outputs in _UNEVEN else None,
-        "thresholds": list(thresholds),
+        "thresholds": thresholds,
+        "open": sum(one.open for one in found),
     }
 
 

@@ -10,9 +10,7 @@ from encoder_files import needs
 from examples import cities, layers, published, tokens
 from simonides import OriginalProblem
 from simonides.estimate import Estimate
-
-UNKEPT = (20, 40, 100)
-"""Dimensions measured before thresholds of single instances were kept, and not again since."""
+from simonides.solvers.threshold import Threshold
 
 
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):
@@ -30,16 +28,15 @@ def test_tables_follow_from_the_results(tmp_path, monkeypatch):
 
 def test_rows_of_tokens_are_what_the_example_writes():
     rows = published.read()["tokens"]["rows"]
-    written = tokens.summary(20, "tokens", [80, 90], Estimate(85.0, 1.0))
+    few = [Threshold(facts, open=0, decisions=5, seconds=1.0) for facts in (80, 90)]
+    written = tokens.summary(20, "tokens", few, Estimate(85.0, 1.0))
     cases = {(dim, name): n for dim, names in tokens.INSTANCES.items() for name, n in names.items()}
     assert {(row["dim"], row["outputs"]): row["instances"] for row in rows} == cases
     for row in rows:
         assert list(row) == list(written), (row["dim"], row["outputs"])
-        if row["thresholds"] is None:
-            assert row["dim"] in UNKEPT
-            continue
         by_lengths = Estimate(row["theory_lengths"], row["theory_lengths_stderr"])
-        again = tokens.summary(row["dim"], row["outputs"], row["thresholds"], by_lengths)
+        found = [Threshold(facts, 0, 5, 1.0) for facts in row["thresholds"]]
+        again = tokens.summary(row["dim"], row["outputs"], found, by_lengths)
         assert {key: again[key] for key in ("instances", "mean", "stderr", "theory")} == (
             pytest.approx({key: row[key] for key in ("instances", "mean", "stderr", "theory")})
         )
@@ -53,8 +50,8 @@ def test_rows_of_cities_are_what_the_example_writes():
             few.standard_normal((facts, 6)), few.standard_normal((4, 6)), np.arange(facts) % 4
         )
     )
-    written = list(cities.decisions(atlas, {"true": (4, 400, 500)}, max_steps=60))
-    assert [row["asked"] for row in written] == [4, 400], "none after the first that does not fit"
+    written = list(cities.decisions(atlas, {"true": (4, 400)}, max_steps=60))
+    assert [row["asked"] for row in written] == [4, 400]
     assert {row["max_steps"] for row in written} == {60}
     asked = [(labels, facts) for labels, trials in cities.TRIALS.items() for facts in trials]
     assert [(row["labels"], row["asked"]) for row in found["decisions"]] == asked
