@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from drawn import gaussian
 
-from simonides import AssociativeMemory, capacity, verify
+from simonides import AssociativeMemory, OriginalProblem, capacity, verify
 from simonides.certificate import Claim
+from simonides.memory.attempt import attempt
+from simonides.memory.recipe import Recipe
 from simonides.memory.shortfall import NotAllStoredWarning, shortfall
 
 STRUCTURE = "structure that random ones lack"
@@ -87,12 +89,23 @@ def test_above_capacity_the_remedies_are_those_there_are(options, remedy):
     assert re.search(r"the request is \d+\.\d% above; take", message)
 
 
-def test_a_margin_that_is_not_met_leaves_no_proof_of_other_weights():
+@pytest.mark.parametrize("margin", [1.2, 1.5])  # kept are the weights first found, and others
+def test_a_margin_that_is_not_met_leaves_nothing_to_prove(margin):
     X, Y = gaussian(30, 20)
-    with pytest.warns(NotAllStoredWarning, match="ask|try a smaller margin|a smaller margin"):
-        memory = AssociativeMemory(margin=1.0).fit(X, Y)
-    assert memory.n_stored_ < 30
+    with pytest.warns(NotAllStoredWarning, match="try a smaller margin or fewer facts"):
+        memory = AssociativeMemory(margin=margin).fit(X, Y)
+    assert memory.n_stored_ < 30 < memory.capacity_.facts
     assert memory.certificate_ is None
+
+
+def test_a_margin_that_is_not_met_leaves_nothing_to_prove_of_a_file(tmp_path):
+    X, Y = gaussian(30, 40)
+    np.save(tmp_path / "x.npy", X)
+    rule = AssociativeMemory("pseudo_inverse", margin=3.0)
+    with pytest.warns(NotAllStoredWarning):
+        rule.fit(np.load(tmp_path / "x.npy", mmap_mode="r"), Y)
+    assert rule.score(X, Y) == 1
+    assert rule.certificate_ is None
 
 
 def test_a_proof_is_of_the_weights_that_are_kept():
@@ -100,3 +113,29 @@ def test_a_proof_is_of_the_weights_that_are_kept():
     assert memory.certificate_.claim is Claim.STORABLE
     np.testing.assert_array_equal(memory.certificate_.weights, memory.weights_)
     assert verify(memory.certificate_, memory.problem()).valid
+
+
+def test_factors_that_only_the_second_search_finds_are_proved():
+    X, Y = gaussian(14, 12, seed=3)
+    first = attempt(OriginalProblem(X, Y), Recipe(rank=2))
+    assert first.recalled < 14, "the case needs a search that fails"
+    memory = AssociativeMemory(rank=2).fit(X, Y)
+    assert memory.n_stored_ == 14
+    assert memory.certificate_.claim is Claim.STORABLE
+    np.testing.assert_array_equal(memory.certificate_.left, memory.factors_[0])
+    assert verify(memory.certificate_, memory.problem()).valid
+
+
+def test_a_search_for_factors_that_fails_blames_no_facts():
+    with pytest.warns(NotAllStoredWarning, match="search may miss factors") as caught:
+        memory = AssociativeMemory(rank=1).fit(*gaussian(5, 8))
+    assert memory.capacity_.facts > 5
+    assert STRUCTURE not in str(caught[0].message)
+
+
+def test_random_facts_just_below_capacity_are_not_called_structured():
+    with pytest.warns(NotAllStoredWarning, match="just below theory.*scatter") as caught:
+        memory = AssociativeMemory().fit(*gaussian(39, 12))
+    assert memory.capacity_.facts > 39
+    assert memory.certificate_.claim is Claim.NOT_STORABLE
+    assert STRUCTURE not in str(caught[0].message)

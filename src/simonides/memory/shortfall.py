@@ -102,15 +102,15 @@ def _below(over: float, capacity: Capacity, refuted: bool) -> str:
 def _special(over: float, capacity: Capacity) -> str:
     """Return what sets facts that cannot be stored apart from as many random ones."""
     setting = capacity.setting
-    if _is_near(over, capacity):
-        return (
-            "they are just below theory, about which single sets of facts scatter (by 4% at dimension "
-            "20, by 2% at 40); leave out those that failed"
-        )
-    structure = "they have structure that random ones lack"
+    reason = "they have structure that random ones lack"
     if few_directions(setting, capacity.statistical_dimension) or near_outputs(setting):
-        structure += ", or theory is off, as it is for few dimensions or about as many outputs"
-    return f"{structure}; leave out those that failed, or take more dimensions"
+        reason += ", or theory is off, as it is for few dimensions or about as many outputs"
+    elif _is_near(over, capacity):
+        reason = (
+            "they are just below theory, about which single sets of facts scatter (by 4% at dimension "
+            "20, by 2% at 40)"
+        )
+    return f"{reason}; leave out those that failed, or take more dimensions"
 
 
 def _is_near(over: float, capacity: Capacity) -> bool:
