@@ -204,6 +204,13 @@ def test_a_vast_text_is_not_read_whole(tmp_path):
         read_model(str(path))
 
 
+@pytest.mark.parametrize("size", ["8b", "70b"])
+def test_llama_3_1_has_the_shapes_of_llama_3(size):
+    newer = read_model(f"llama-3.1-{size}")
+    assert newer.layers == read_model(f"llama-3-{size}").layers
+    assert newer.vocabulary == 128256
+
+
 def test_names_are_known_in_any_case_and_listed_when_unknown(tmp_path):
     assert read_model("GPT2").layers == read_model("gpt2").layers
     with pytest.raises(BadArgumentError, match=r"gpt2-xl.*llama-3-8b.*qwen3-32b"):
