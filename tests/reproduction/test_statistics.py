@@ -14,7 +14,7 @@ from simonides.reproduction.claims.capacities import (
     hebbian_threshold,
 )
 from simonides.reproduction.claims.claim import Verdict, graded, is_near
-from simonides.reproduction.claims.equivalence import compared, verdict_on_differences
+from simonides.reproduction.claims.equivalence import compared, spectra, verdict_on_differences
 from simonides.reproduction.claims.statistics import (
     chance_of_zero,
     distance,
@@ -245,3 +245,23 @@ def test_a_line_and_its_errors():
     assert found.std() == pytest.approx(error, rel=0.15)  # 4 deviations of a deviation of 400
     assert np.mean([one.chi_square for one in fits]) == pytest.approx(2, abs=0.4)
     assert fits[0].degrees == 2
+
+
+def test_spectra_are_compared_where_instances_can_tell():
+    rng = np.random.default_rng(11)
+
+    def rows(dim, each, factor):
+        return [
+            {"problem": problem, "dim": dim, "rank": dim, "rank_fraction": 0.5}
+            | {"singular_values": scale * np.sort(rng.uniform(0.5, 1.5, dim))[::-1]}
+            for problem, scale in (("original", 1.0), ("decoupled", factor))
+            for _ in range(each)
+        ]
+
+    few, many = rows(100, 4, 1.0), rows(50, 9, 1.3)
+    found = spectra(planted(spectra=few + many, regimes=[]))
+    assert "κ = 0.5, d = 50: " in found.found
+    assert found.verdict is Verdict.DISAGREES
+    found = spectra(planted(spectra=few, regimes=[]))
+    assert "κ = 0.5, d = 100: " in found.found
+    assert found.verdict is Verdict.UNDECIDED

@@ -10,7 +10,7 @@ from simonides.reproduction.plans import BOTH, REGIMES
 from simonides.reproduction.results import groups, regime_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Collection, Iterable
 
     from simonides.estimate import Estimate
     from simonides.reproduction.results import Results, Row
@@ -44,22 +44,6 @@ def has_error(one: Estimate) -> bool:
     That of a single instance is not, nor is that of two which happen to be equal.
     """
     return math.isfinite(one.stderr) and one.stderr > 0
-
-
-def common_dim(rows: Sequence[Row], what: str, *names: str) -> int:
-    """Return the largest dimension at which both problems have rows of the same named columns."""
-    kinds = [
-        {
-            (int(row["dim"]), *(row[name] for name in names))
-            for row in rows
-            if row["problem"] == problem
-        }
-        for problem in BOTH
-    ]
-    shared = kinds[0] & kinds[1]
-    if not shared:
-        raise MissingError(f"{what} of both problems at one dimension")
-    return max(dim for dim, *_ in shared)
 
 
 def regimes(results: Results) -> dict[float, list[Row]]:
