@@ -1,5 +1,6 @@
 """The statistics behind the verdicts find what is there, and not what is not."""
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,13 +9,19 @@ from scipy import optimize
 
 from simonides.estimate import Estimate
 from simonides.experiments.expand import facts_at_load, predicted
+from simonides.experiments.scores import SCORE_EDGES
 from simonides.reproduction.claims.capacities import (
     fourfold_gap,
     hebbian_one_eighth,
     hebbian_threshold,
 )
 from simonides.reproduction.claims.claim import Verdict, graded, is_near
-from simonides.reproduction.claims.equivalence import compared, spectra, verdict_on_differences
+from simonides.reproduction.claims.equivalence import (
+    compared,
+    scores,
+    spectra,
+    verdict_on_differences,
+)
 from simonides.reproduction.claims.statistics import (
     chance_of_zero,
     distance,
@@ -24,6 +31,7 @@ from simonides.reproduction.claims.statistics import (
     pooled,
     smallest_p,
 )
+from simonides.reproduction.plans import REGIMES
 from simonides.reproduction.results import where
 from simonides.reproduction.volume import volumes
 
@@ -265,3 +273,32 @@ def test_spectra_are_compared_where_instances_can_tell():
     found = spectra(planted(spectra=few, regimes=[]))
     assert "κ = 0.5, d = 100: " in found.found
     assert found.verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("moved", "verdict"),
+    [(None, Verdict.AGREES), ("target", Verdict.DISAGREES), ("rival", Verdict.DISAGREES)],
+)
+def test_scores_on_and_off_target_are_compared(moved, verdict):
+    rng = np.random.default_rng(12)
+    rows = []
+    for problem, regime, _ in product(("original", "decoupled"), REGIMES, range(9)):
+        facts = round(regime * predicted(problem, 25, None))
+        row = {
+            "problem": problem,
+            "dim": 25,
+            "facts": facts,
+            "rank_fraction": 1.0,
+            "rival_std": 1.0,
+        }
+        for kind, mean in (("target", 3.0), ("rival", 0.0)):
+            shift = 0.5 if (problem, kind) == ("decoupled", moved) else 0.0
+            drawn = np.clip(rng.normal(mean + shift, 1.0, 2000), SCORE_EDGES[0], SCORE_EDGES[-1])
+            counts, _ = np.histogram(drawn, SCORE_EDGES)
+            row[f"{kind}_counts"] = np.concatenate(([0], counts, [0]))  # and those beyond the edges
+        rows.append(row)
+    found = scores(planted(regimes=rows))
+    assert found.verdict is verdict, found.found
+    on, off = found.found.split("Off target")
+    for words, kind in ((on, "target"), (off, "rival")):
+        assert ("(p = 0.0005" in words) == (kind == moved), words
