@@ -250,7 +250,7 @@ def test_how_the_convergent_solver_ends_is_said_for_every_dimension(results):
     said = protocol.adam_agrees(Planted(full, protocol=[])).found
     assert (
         "solver ran with least_gain = 0.0001, in the curves with least_gain = 0.0001 at d = 25, 50 and "
-        "least_gain = 0.001 at d = 100, 200"
+        "least_gain = 0.001 at d = 50, 100, 200"
     ) in said
     said = protocol.adam_agrees(results).found
     assert "solver ran with no options, in the curves with max_steps = 30" in said
