@@ -12,9 +12,11 @@ if TYPE_CHECKING:
 
     from simonides.curves.table import Table
 
+_NORMAL = {"color": "#7b3fa0", "linewidth": 2.2, "linestyle": ":"}
+
 
 def scores_panel(axes: Axes, measured: Table, theory: Table) -> None:
-    """Draw the densities of a regime, both laws and sqrt(2 log p)."""
+    """Draw the densities of a regime, both laws, the standard normal if given, and sqrt(2 log p)."""
     x = measured["score"]
     axes.fill_between(
         x, measured["rival"], step="mid", color=GREY, alpha=0.45, linewidth=0, label="off-target"
@@ -22,6 +24,8 @@ def scores_panel(axes: Axes, measured: Table, theory: Table) -> None:
     axes.step(x, measured["target"], where="mid", color=HEBBIAN, linewidth=1.3, label="target")
     axes.plot(theory["score"], theory["target"], label="target, theory", **CURVE)
     axes.plot(theory["score"], theory["rival"], label="off-target, theory", **SECOND)
+    if "gaussian" in theory.columns:
+        axes.plot(theory["score"], theory["gaussian"], label="standard normal", **_NORMAL)
     vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
     top = 1.25 * max(max(measured["target"]), max(measured["rival"]), max(theory["target"]))
     axes.set(xlabel="score, off-target variance 1", xlim=(-4, 7), ylim=(0, top))
