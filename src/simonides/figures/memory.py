@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def diagnosis(found: Diagnosis) -> Figure:
     """Draw scores, leads, singular values and load."""
     with house_style():
-        figure, (scores, leads, spectrum, load) = canvas(4, width=3.5)
+        figure, (scores, leads, spectrum, load) = canvas(4, columns=2, height=2.9)
         _scores(scores, found)
         _leads(leads, found)
         _spectrum(spectrum, found)
