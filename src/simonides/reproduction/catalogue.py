@@ -55,9 +55,10 @@ FIGURES = {
             "2",
             "Accuracy by rank, and the Hebbian rule",
             "As Figure 1 for matrices of bounded rank m = κd (two linear layers). Verticals: the "
-            "limit of eq. 9 and, for the largest dimension drawn, the finite-size capacity. Lines of theory, "
-            "for κ = 1, interpolate the points that Figure 1 marks. The Hebbian rule (marks) and its theory "
-            "(lines) are drawn with κ = 1, at the largest dimension at which both problems were measured.",
+            "limit of eq. 9 and, for the largest dimension drawn, the finite-size capacity. Lines of "
+            "theory, for κ = 1, interpolate the points that Figure 1 marks. The Hebbian rule (marks) and "
+            "its theory (lines) are drawn with κ = 1, at the largest dimension at which both problems were "
+            "measured.",
             ("accuracy", "rank", "hebbian"),
             training.figure_2,
         ),
