@@ -83,7 +83,7 @@ def test_nodes_that_small_sizes_round_together_count_once():
 
 def test_theory_is_drawn_through_many_sizes(results):
     dims = FIGURES["C.1"].tables(results)["theory"]["dim"]
-    assert np.max(dims[1:] / dims[:-1]) < 1.25
+    assert np.max(dims[1:] / dims[:-1]) < 1.35
 
 
 def test_figure_4_draws_the_standard_normal_beside_its_laws(results):

@@ -82,28 +82,26 @@ def beyond_capacity(dims: tuple[int, ...], samples: int) -> Table:
 def between_nodes(theory: Table) -> Table:
     """Return smooth monotone curves through the nodes of ``beyond_capacity``, for pictures.
 
-    Straight up to capacity, where accuracy is one and the loss zero; beyond, a cubic between nodes that
-    does not overshoot. A chord would lie above the accuracy, which falls ever more slowly.
+    Straight up to the last node below capacity, where accuracy is one and the loss zero; beyond, a cubic
+    in the root of the distance from there, which does not overshoot: the accuracy falls steeply at first
+    and ever more slowly, and chords would lie above it.
     """
     rows = []
     for dim in theory.distinct("dim"):
         nodes = theory.where("dim", dim)
-        _, first = np.unique(nodes["load"], return_index=True)  # small sizes round nodes together
-        load = nodes["load"][first]
-        last = max(np.count_nonzero(nodes["accuracy"][first] >= 1) - 1, 0)
-        x = np.concatenate([load[:last], np.linspace(load[last], load[-1], _BETWEEN)])
-        columns = {
-            name: np.concatenate(
-                [
-                    nodes[name][first][:last],
-                    PchipInterpolator(load[last:], nodes[name][first][last:])(x[last:]),
-                ]
-            )
-            for name in ("accuracy", "loss")
-        }
+        _, kept = np.unique(nodes["load"], return_index=True)  # small sizes round nodes together
+        load = nodes["load"][kept]
+        last = max(np.count_nonzero(nodes["accuracy"][kept] >= 1) - 1, 0)
+        roots = np.sqrt(load[last:] - load[last])
+        at = np.linspace(0, roots[-1], _BETWEEN)
+        columns = {"load": np.concatenate([load[:last], load[last] + at**2])}
+        for name in ("accuracy", "loss"):
+            values = nodes[name][kept]
+            beyond = PchipInterpolator(roots, values[last:])(at)
+            columns[name] = np.concatenate([values[:last], beyond])
         rows += [
-            {"dim": dim, "load": float(at), **{name: float(c[k]) for name, c in columns.items()}}
-            for k, at in enumerate(x)
+            {"dim": dim, **dict(zip(columns, map(float, row), strict=True))}
+            for row in zip(*columns.values(), strict=True)
         ]
     return stacked("theory-curve", "Monotone interpolation of the computed points", rows)
 

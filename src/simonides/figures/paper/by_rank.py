@@ -41,10 +41,6 @@ def panels_by_rank(
                         part["load"], part[column], part[f"{column}_std"] if code else None,
                         **{**size, **BARS, **(_OPEN if code else _FILLED)},
                     )  # fmt: skip
-        edges = part_of(tables["thresholds"], rank_fraction=fraction)
-        for edge, name in _EDGE_NAMES.items():
-            # Limits do not depend on the dimension; sizes do, and the largest comes last.
-            axes.axvline(edges[edge][-1], **EDGES[edge], label=name, zorder=1)
         axes.set(
             title=rf"$\kappa$ = {fraction:g}", xlabel="load $p\\,\\log p\\,/\\,d^2$", ylabel=label
         )
@@ -60,4 +56,9 @@ def panels_by_rank(
     panels[-1].plot([], [], **mark, **_FILLED, label="full marks: original")
     panels[-1].plot([], [], **mark, **_OPEN, label="open marks: decoupled (±1 s.d.)")
     panels[-1].plot([], [], color=GREY, linewidth=1.3, label="lines: theory, decoupled")
+    for axes, fraction in zip(panels, fractions, strict=True):
+        edges = part_of(tables["thresholds"], rank_fraction=fraction)
+        for edge, name in _EDGE_NAMES.items():
+            # Limits do not depend on the dimension; sizes do, and the largest comes last.
+            axes.axvline(edges[edge][-1], **EDGES[edge], label=name, zorder=1)
     return figure, panels

@@ -47,7 +47,7 @@ def draw(tables: Mapping[str, Table]) -> Figure:
                 )
         edges = part_of(tables["thresholds"], dim=dim)
         capacity_edge(axes, edges["asymptotic"][0], "limit 1/2", "asymptotic")
-        capacity_edge(axes, edges["finite_size"][0], "finite-size capacity", "finite_size")
+        capacity_edge(axes, edges["finite_size"][0], "finite size", "finite_size")
         axes.set(
             title=f"$d$ = {dim:g}",
             xlabel="load $p\\,\\log p\\,/\\,d^2$",

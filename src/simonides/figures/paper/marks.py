@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
     from simonides.curves.table import Table
 
-ORIGINAL: dict[str, Any] = {"marker": "o", "markersize": 3.4, "color": THEORY, "zorder": 3}
+ORIGINAL: dict[str, Any] = {"marker": "o", "markersize": 3.2, "color": THEORY, "zorder": 3}
 DECOUPLED: dict[str, Any] = {
-    "marker": "s", "markersize": 6.2, "color": HEBBIAN, "markerfacecolor": "none",
+    "marker": "s", "markersize": 5.4, "color": HEBBIAN, "markerfacecolor": "none",
 }  # fmt: skip
 PROBLEMS = ((0.0, "original", ORIGINAL), (1.0, "decoupled", DECOUPLED))
 """Value in the column ``decoupled``, name, and mark: where both lie on one place, a dot in a square."""
