@@ -99,6 +99,7 @@ def _leads(axes: Axes, found: Diagnosis) -> None:
     reference_line(axes, found.margin, "margin", vertical=True)
     axes.set(title="Leads", xlabel="lead over the best rival", ylabel="facts")
     axes.set_yscale("log")
+    axes.set_ylim(top=2 * axes.get_ylim()[1])  # room for the margin's name
     axes.legend(loc="best", fontsize=7.5)
 
 

@@ -56,8 +56,7 @@ def attention(table: Table) -> Figure:
         axes.set(xlabel=r"score strength $\beta$", xlim=(0, 4), ylim=(0, 1.04))
     left.set(title=table.title, ylabel=r"participation $Y = \sum A^2$")
     right.set(title="and so does its entropy fall", ylabel=r"entropy / $\log T$")
-    left.legend(loc="upper left", bbox_to_anchor=(0, 0.9))
-    right.legend(loc="upper right")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
