@@ -6,6 +6,7 @@ from itertools import product
 import numpy as np
 import pytest
 from looks import assert_fits_a_page, nameless, twins
+from matplotlib.figure import Figure
 
 from simonides.curves.table import Table
 from simonides.experiments.expand import predicted
@@ -45,6 +46,21 @@ def test_every_axis_and_line_of_every_figure_is_labelled(name, results):
         assert nameless(axes, legends) == []
         assert twins(axes) == []
     assert_fits_a_page(picture)
+
+
+def test_the_check_sees_lines_without_a_name_and_lines_alike():
+    axes = Figure().subplots()
+    axes.plot([0, 1], [0, 1], "r-", label="named")
+    axes.plot([0, 1], [1, 0], "r-")
+    axes.errorbar([0, 1], [1, 1], [0.1, 0.1], fmt="bo", label="bars")
+    axes.plot([0, 1], [0, 0], "g--")
+    axes.axvline(0.5)
+    legend = axes.legend()
+    assert len(nameless(axes, [legend])) == 2, "the dashes, and the vertical"
+    assert len(twins(axes)) == 1
+    axes.text(0.5, 1, "half")
+    axes.plot([], [], "g--", label="dashes")
+    assert nameless(axes, [axes.legend()]) == []
 
 
 @pytest.mark.parametrize("name", ["A.2", "C.2"])

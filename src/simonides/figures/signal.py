@@ -33,7 +33,7 @@ MARKS = "os^D"
 """Of series that are measured, beside their dashes."""
 
 _HATCH = "#7f8a96"
-_LEVELS = {0.5: "-", 0.9: "--", 0.99: ":"}
+_LEVELS: dict[float, Any] = {0.5: "-", 0.9: "--", 0.99: ":"}
 """Cosines of which lines are drawn, and their dashes."""
 
 _PLACEMENTS = ("post-norm", "pre-norm", "post-norm, centred", "pre-norm, centred")

@@ -91,7 +91,7 @@ def between_nodes(theory: Table) -> Table:
         nodes = theory.where("dim", dim)
         _, kept = np.unique(nodes["load"], return_index=True)  # small sizes round nodes together
         load = nodes["load"][kept]
-        last = max(np.count_nonzero(nodes["accuracy"][kept] >= 1) - 1, 0)
+        last = max(int(np.count_nonzero(nodes["accuracy"][kept] >= 1)) - 1, 0)
         roots = np.sqrt(load[last:] - load[last])
         at = np.linspace(0, roots[-1], _BETWEEN)
         columns = {"load": np.concatenate([load[:last], load[last] + at**2])}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simonides.figures.paper.marks import BARS, EDGES, PROBLEMS, SIZES, grid, part_of
 from simonides.figures.style import GREY
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
     from simonides.curves.table import Table
 
-_FILLED, _OPEN = {"markersize": 2.9, "zorder": 3}, {"markersize": 5.4, "markerfacecolor": "none"}
+_FILLED: dict[str, Any] = {"markersize": 2.9, "zorder": 3}
+_OPEN: dict[str, Any] = {"markersize": 5.4, "markerfacecolor": "none"}
 _EDGE_NAMES = {"asymptotic": "limit, eq. 9", "finite_size": "finite-size capacity, largest $d$"}
 
 
@@ -52,7 +53,7 @@ def panels_by_rank(
             color=size["color"], linestyle=size["linestyle"],
         )  # fmt: skip
         panels[-1].plot([], [], **size, markersize=4.2, linewidth=1.3, label=f"$d$ = {dim:g}")
-    mark = {"marker": "o", "color": GREY, "linestyle": "none"}
+    mark: dict[str, Any] = {"marker": "o", "color": GREY, "linestyle": "none"}
     panels[-1].plot([], [], **mark, **_FILLED, label="full marks: original")
     panels[-1].plot([], [], **mark, **_OPEN, label="open marks: decoupled (±1 s.d.)")
     panels[-1].plot([], [], color=GREY, linewidth=1.3, label="lines: theory, decoupled")

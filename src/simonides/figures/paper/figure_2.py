@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simonides.figures.paper.by_rank import panels_by_rank
 from simonides.figures.paper.marks import PROBLEMS, legend_below, part_of
@@ -30,7 +30,7 @@ def draw(tables: Mapping[str, Table]) -> Figure:
     for (code, name, _), (mark, dash) in zip(PROBLEMS, _HEBBIAN, strict=True):
         measured = part_of(hebbian, dim=dim, decoupled=code)
         theory = part_of(tables["hebbian-theory"], dim=dim, decoupled=code)
-        marks = {"marker": mark, "markersize": 4.6, "color": HEBBIAN}
+        marks: dict[str, Any] = {"marker": mark, "markersize": 4.6, "color": HEBBIAN}
         axes.plot(measured["load"], measured["accuracy"], **marks, linestyle="none")
         axes.plot(theory["load"], theory["accuracy"], color=HEBBIAN, linestyle=dash, linewidth=1.2)
         axes.plot([], [], **marks, linestyle=dash, label=f"Hebbian rule, {name}, $d$ = {dim:g}")

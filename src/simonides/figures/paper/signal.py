@@ -70,7 +70,7 @@ def placement(tables: Mapping[str, Table]) -> Figure:
         handles += left.plot([], [], **{**dots, **style}, label=name)
     handles += left.plot([], [], color=GREY, label="lines: theory")
     handles += left.plot([], [], "o", markersize=3.4, color=GREY, label="marks: networks (±2 s.e.)")
-    left.get_legend().remove()
+    left.legend().remove()  # that of the lines alone
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
 
