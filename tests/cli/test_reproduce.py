@@ -57,6 +57,45 @@ def test_a_file_in_the_way_is_refused(tmp_path):
     assert (tmp_path / "out").read_text() == "keep me"
 
 
+@pytest.mark.parametrize(
+    ("other", "said"),
+    [
+        ({"version": "0.0.1"}, f"a run of version {__version__}, not 0.0.1"),
+        ({"scale": "full"}, "a run of scale quick, not full"),
+    ],
+)
+def test_a_folder_of_another_version_or_scale_is_refused_and_kept(tmp_path, other, said):
+    marker = tmp_path / "reproduction.json"
+    marker.write_text(json.dumps({"version": __version__, "scale": "quick"} | other))
+    (tmp_path / "report.html").write_text("of the other")
+    line = refused("reproduce", "C.2", "--out", str(tmp_path))
+    assert said in line
+    assert "choose another folder" in line
+    assert (tmp_path / "report.html").read_text() == "of the other"
+
+
+def test_a_marker_that_cannot_be_read_is_named(tmp_path):
+    (tmp_path / "reproduction.json").write_text("[1, ")
+    assert "reproduction.json" in refused("reproduce", "C.2", "--out", str(tmp_path))
+
+
+def test_one_figure_does_not_replace_the_report_of_a_whole_run(tmp_path):
+    out = tmp_path / "out"
+    answer("reproduce", "C.2", "--out", str(out))
+    marker = out / "reproduction.json"
+    found = json.loads(marker.read_text())
+    assert found == {"version": __version__, "scale": "quick", "whole": False}
+    marker.write_text(json.dumps(found | {"whole": True}))
+    (out / "report.html").write_text("of the whole")
+    (out / "claims.json").write_text("theirs")
+    again = answer("reproduce", "C.2", "--out", str(out))
+    assert Path(again["report"]) == out / "report-C.2.html"
+    assert (out / "times-C.2.json").exists()
+    assert (out / "report.html").read_text() == "of the whole"
+    assert (out / "claims.json").read_text() == "theirs"
+    assert json.loads(marker.read_text())["whole"]
+
+
 def test_a_folder_that_cannot_be_made_is_refused():
     assert "/proc/" in refused("reproduce", "C.2", "--out", "/proc/nowhere/out")
 

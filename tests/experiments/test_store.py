@@ -1,6 +1,8 @@
 """The store: batches that are there or not, damage that is seen, folders that are not ours."""
 
 import json
+import subprocess
+import sys
 
 import duckdb
 import pandas as pd
@@ -249,6 +251,26 @@ def test_the_documented_one_liners_open_a_run(kept):
     assert len(pd.read_parquet(kept / "rows")) == 6
     found = duckdb.sql(f"SELECT avg(accuracy) FROM '{kept}/rows/*.parquet'").fetchall()[0][0]
     assert found == pytest.approx(sum(rows(kept)["accuracy"].to_pylist()) / 6)
+
+
+_KILLED_WHILE_WRITING = """
+import os, sys
+from pathlib import Path
+from simonides.experiments.shards import write_whole
+os.fsync = lambda _handle: os.kill(os.getpid(), 9)
+write_whole(Path(sys.argv[1]), b"half of it")
+"""
+
+
+def test_the_one_liners_pass_over_what_a_killed_writer_left(kept):
+    target = kept / "rows" / "00000009-half.parquet"
+    done = subprocess.run([sys.executable, "-c", _KILLED_WHILE_WRITING, target], check=False)
+    assert done.returncode == -9
+    (left,) = shards.leftovers(kept / "rows")
+    assert left.read_bytes() == b"half of it"
+    assert len(pd.read_parquet(kept / "rows")) == 6
+    found = duckdb.sql(f"SELECT count(*) FROM '{kept}/rows/*.parquet'").fetchall()
+    assert found == [(6,)]
 
 
 def test_arrays_are_the_schema_s(kept):

@@ -67,6 +67,7 @@ def reproduce(
     from simonides.report.page import checked_folder, write_report
     from simonides.reproduction.catalogue import chosen, left_out
     from simonides.reproduction.plans import PLANS
+    from simonides.reproduction.run import enter
 
     began = time.perf_counter()
     asked = chosen(figures or [])
@@ -74,6 +75,7 @@ def reproduce(
         workers = arguments.whole("workers", workers, remedy="pass the number of processes")
     checked_folder(out)
     plan = PLANS["quick" if quick else "full"]
+    report = enter(out, plan, asked)
     for one in [] if figures else left_out():
         typer.echo(
             f"simonides: figure {one.name} is left out: pip install 'simonides[{one.extra}]' for it",
@@ -90,7 +92,7 @@ def reproduce(
         if theory:
             seconds = {**found.seconds, "theory curves": time.perf_counter() - from_here}
             found = replace(found, seconds=seconds)
-        path = write_report(out, found, theory)
+        path = write_report(out, replace(found, report=report), theory)
     if as_json:
         output.print_json(
             {

@@ -65,7 +65,8 @@ def write_whole(path: Path, content: bytes) -> None:
 
     Raises ``StorageError`` where the disk is full.
     """
-    part = path.with_name(f"{path.name}{TEMPORARY}")
+    # Hidden, so that readers of all files in a folder pass over it; by process, so that two do not meet.
+    part = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY}")
     try:
         with part.open("wb") as file:
             file.write(content)

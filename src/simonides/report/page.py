@@ -48,7 +48,7 @@ _KINDS = {Verdict.AGREES: "agrees", Verdict.IN_PART: "part", Verdict.DISAGREES: 
 def write_report(
     out: str | Path, found: Reproduction, theory: Mapping[str, Table] | None = None
 ) -> Path:
-    """Write ``report.html`` and, beside it, every picture with its data, and the claims.
+    """Write the page, ``report.html`` of a whole run, and every picture with its data, claims and times.
 
     ``theory`` are theory curves to show after the figures. Pictures are drawn by as many processes as
     ``joblib.parallel_config`` says.
@@ -72,8 +72,10 @@ def write_report(
         [section for section, one in zip(ours, found.figures, strict=True) if one.topic == topic]
         for topic in ("storage", "signal")
     )
-    write_claims(folder / "claims.json", found.claims)
-    write_times(folder / "times.json", found)
+    # Claims and times of some figures do not replace those of a whole run.
+    claims, times = (found.report.replace("report", name, 1) for name in ("claims", "times"))
+    write_claims(folder / f"{claims}.json", found.claims)
+    write_times(folder / f"{times}.json", found)
     links = [
         *([("claims", "Claims")] if any(one.topic == "storage" for one in found.claims) else []),
         *((one.file, _label(one)) for one in found.figures),
@@ -94,7 +96,7 @@ def write_report(
             f"{platform.system()} {platform.machine()}"
         ),
     )
-    path = folder / "report.html"
+    path = folder / f"{found.report}.html"
     write_whole(path, page.encode())
     return path
 

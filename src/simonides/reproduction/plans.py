@@ -130,7 +130,7 @@ FULL = Plan(
         ),
         "rank": (
             _spec(BOTH, (25,), _TRAINED, 10, loads=_FULL_LOADS, **_BOUNDED),
-            _spec(BOTH, (50,), _TRAINED, 10, relative_loads=_SHARES, **_BOUNDED),
+            _spec(BOTH, (50,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
             _spec(BOTH, (100,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
             _spec("original", (200,), _TRAINED_LARGE, 10, relative_loads=_SHARES, **_BOUNDED),
         ),
@@ -147,11 +147,14 @@ FULL = Plan(
             ),
         ),
         "thresholds": (
-            _spec(BOTH, (12, 17, 25, 35), _THRESHOLD, 40),
-            _spec(BOTH, (50,), _THRESHOLD, 20),
+            _spec(BOTH, (12, 17, 25), _THRESHOLD, 40),
+            _spec(BOTH, (35, 50), _THRESHOLD, 20),
         ),
         "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
-        "margin": (_spec(BOTH, (25, 50), _MARGIN, 10, relative_loads=_MARGIN_SHARES),),
+        "margin": (
+            _spec(BOTH, (25,), _MARGIN, 10, relative_loads=_MARGIN_SHARES),
+            _spec(BOTH, (50,), _MARGIN, 5, relative_loads=_MARGIN_SHARES),
+        ),
         "protocol": (
             _spec(
                 BOTH,

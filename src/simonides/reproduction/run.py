@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from simonides import __version__, arguments
 from simonides.experiments.shards import write_whole
 from simonides.experiments.sweep import rows
 from simonides.experiments.sweep import run as run_sweep
@@ -16,7 +18,6 @@ from simonides.reproduction.results import folder_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
     from simonides.curves.table import Table
     from simonides.experiments.spec import Spec
@@ -40,7 +41,8 @@ class Reproduction:
     """What was drawn, checked and measured.
 
     ``tallies`` are those of the sweeps by their folders' names, ``task_seconds`` the seconds of their tasks
-    added up, whenever these were run; ``seconds`` is the time each part took now.
+    added up, whenever these were run; ``seconds`` is the time each part took now. ``report`` is what its
+    page is called, without an ending.
     """
 
     plan: Plan
@@ -50,6 +52,50 @@ class Reproduction:
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     task_seconds: Mapping[str, float] = field(default_factory=dict)
+    report: str = "report"
+
+
+_NAME = "reproduction.json"
+
+
+def enter(out: str | Path, plan: Plan, figures: Sequence[Figure]) -> str:
+    """Take a folder for a run, and return what its report is called there.
+
+    A folder of another version or scale is refused: its networks and its report would be replaced. In
+    one that holds the report of a whole run, a run of some figures has a report of its own.
+    """
+    path = Path(out) / _NAME
+    whole = list(figures) == chosen([])
+    before = _entered(path)
+    mine = {"version": __version__, "scale": plan.name}
+    for name, value in mine.items():
+        if before.get(name, value) != value:
+            raise arguments.refuse(
+                "out",
+                str(out),
+                f"a run of {name} {value}, not {before[name]}",
+                "choose another folder; nothing was changed",
+            )
+    report = "report"
+    if before.get("whole") and not whole:
+        report = "-".join(["report", *(figure.name for figure in figures)])
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _write_json(path, {**mine, "whole": whole or bool(before.get("whole"))})
+    return report
+
+
+def _entered(path: Path) -> dict[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        return dict(json.loads(path.read_bytes()))
+    except (ValueError, TypeError):
+        raise arguments.refuse(
+            "out",
+            str(path.parent),
+            f"a folder with a readable {path.name}",
+            "remove that file if the folder is of this version and scale",
+        ) from None
 
 
 def sweeps_for(figures: Sequence[Figure]) -> list[str]:
