@@ -54,6 +54,19 @@ def test_json_has_every_layer_and_the_total():
     assert any("not a promise about a whole trained network" in note for note in record["notes"])
 
 
+def test_layers_that_rank_pattern_leaves_out_are_named():
+    asked = ["plan", "all-minilm-l6-v2", "--facts", "20000"]
+    record = answer(*asked)
+    left_out = [one["name"] for one in record["layers"] if one["smallest_rank"] is None]
+    assert len(left_out) == 5
+    assert len(record["rank_pattern"]) == 2
+    named = next(note for note in record["notes"] if note.startswith("Missing from rank_pattern"))
+    assert all(name.removeprefix("encoder.layer.*.") in named for name in left_out)
+    assert "intermediate.dense" not in named
+    assert named in " ".join(run(*asked).stdout.split())
+    assert not any("Missing" in note for note in answer("plan", "gpt2", "--facts", "9")["notes"])
+
+
 def test_without_a_rank_or_facts_their_keys_are_null():
     record = answer("plan", "gpt2", "--layers", "*c_fc", "--candidates", "100")
     assert [one["name"] for one in record["layers"]] == ["h.*.mlp.c_fc"]
@@ -139,6 +152,7 @@ BAD = [
     (["vast.safetensors"], "header claims"),
     (["torn.safetensors"], "are there"),
     (["norms.safetensors"], "linear layers"),
+    (["packed.safetensors"], "pass the model's config.json"),
 ]
 
 
@@ -153,6 +167,8 @@ def folder(tmp_path_factory):
     write(folder / "vast.safetensors", {}, 0, length=2**40)
     write(folder / "torn.safetensors", {"w": tensor(50, 50)}, 9999)
     write(folder / "norms.safetensors", {"norm.weight": tensor(50)}, 200)
+    packed = {"q.qweight": tensor(8, 9, kind="I32"), "q.scales": tensor(2, 9, start=288)}
+    write(folder / "packed.safetensors", packed, 360)
     return folder
 
 

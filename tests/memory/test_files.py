@@ -8,6 +8,7 @@ import sys
 import zipfile
 
 import numpy as np
+import pandas as pd
 import pytest
 from drawn import fitted, gaussian
 
@@ -30,6 +31,20 @@ def test_what_is_read_is_what_was_written(tmp_path, ending, options):
     assert verify(again.certificate_, again.problem()).valid
     again.add(*gaussian(2, 12, seed=5))
     assert again.score(X, Y) == 1
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+def test_names_of_columns_are_kept(tmp_path, ending):
+    X, Y = gaussian(20, 12)
+    frame = pd.DataFrame(X, columns=[f"column {number}" for number in range(12)])
+    memory = AssociativeMemory().fit(frame, Y)
+    again = AssociativeMemory.load(memory.save(tmp_path / f"named.{ending}"))
+    np.testing.assert_array_equal(again.feature_names_in_, memory.feature_names_in_)
+    np.testing.assert_array_equal(again.predict(frame), np.arange(20))
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame.rename(columns={"column 3": "another"}))
+    plain = AssociativeMemory.load(fitted()[0].save(tmp_path / f"plain.{ending}"))
+    assert not hasattr(plain, "feature_names_in_")
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere files cannot be limited")
@@ -169,6 +184,9 @@ def test_what_a_file_lacks_is_named(tmp_path, lacking, reason):
         {"params": {"a": 1}},
         {"proof": ["maybe", ""]},
         {"proof": []},
+        {"features": ["one"]},
+        {"features": [1] * 12},
+        {"features": "abcdefghijkl"},
     ],
 )
 def test_notes_that_make_no_sense_are_refused_by_file(tmp_path, change):

@@ -12,6 +12,7 @@ from simonides import AssociativeMemory, OriginalProblem, decide, verify
 from simonides.certificate import Claim
 from simonides.memory.facts import Facts
 from simonides.memory.mapped import MappedProblem
+from simonides.memory.room import is_mapped
 
 
 def mapped(path, array):
@@ -32,6 +33,35 @@ def test_a_rule_finds_the_same_from_a_file(tmp_path, method, facts, dtype):
     np.testing.assert_array_equal(streamed.failed_, whole.failed_)
     limited = AssociativeMemory(method, rank=6, max_memory=10**6).fit(X, Y)
     np.testing.assert_allclose(limited.weights_, whole.weights_, atol=1e-9)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int8, np.int64, np.float32, ">f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_file_of_any_kind_stays_one(tmp_path, dtype, order):
+    X, Y = gaussian(12, 20)
+    X = np.asarray(10 * X, dtype=dtype, order=order)
+    inputs = mapped(tmp_path / "x.npy", X)
+    whole = AssociativeMemory("pseudo_inverse").fit(X, Y)
+    streamed = AssociativeMemory("pseudo_inverse").fit(inputs, Y)
+    assert is_mapped(streamed.inputs_)
+    assert streamed.inputs_.dtype == np.dtype(dtype)
+    np.testing.assert_allclose(streamed.weights_, whole.weights_, atol=1e-9)
+    np.testing.assert_array_equal(streamed.predict(inputs), np.arange(12))
+    assert verify(streamed.certificate_, streamed.problem()).valid
+    assert "12 of 12 facts stored" in str(streamed.diagnose())
+    np.testing.assert_array_equal(AssociativeMemory().fit(inputs, Y).predict(inputs), np.arange(12))
+
+
+def test_a_limit_is_looked_at_before_anything_is_converted():
+    X = np.ones((2000, 1000), dtype=np.int8)
+    outputs, targets = np.eye(2), np.arange(2000) % 2
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="max_memory = 1000 must be at least"):
+        AssociativeMemory(max_memory=1000).fit(X, outputs=outputs, targets=targets)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # In double precision X would be 16 MB; checks take a few bytes for each of its two million entries.
+    assert peak < 8_000_000, peak
 
 
 @pytest.mark.slow

@@ -32,6 +32,14 @@ def test_a_layer_alone_is_scored_by_what_it_puts_out():
     assert (memory.n_stored_, memory.load_) == (0, 0)
 
 
+def test_a_layer_without_facts_is_told_where_to_get_them():
+    memory = AssociativeMemory.from_linear(torch.nn.Linear(5, 7, bias=False))
+    for act in (memory.diagnose, lambda: memory.add(np.ones((1, 5)), targets=[0])):
+        with pytest.raises(ValueError, match="a layer comes without facts; fit a memory") as caught:
+            act()
+        assert "facts=True" not in str(caught.value)
+
+
 def test_a_layer_that_is_no_memory_is_refused():
     with pytest.raises(ValueError, match=r"layer.bias"):
         AssociativeMemory.from_linear(torch.nn.Linear(3, 4))

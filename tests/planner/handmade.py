@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-BYTES = {"F32": 4, "F16": 2, "BF16": 2, "I64": 8, "U8": 1}
+BYTES = {"F32": 4, "F16": 2, "BF16": 2, "F8_E4M3": 1, "F8_E5M2": 1, "I64": 8, "I32": 4, "U8": 1}
 
 GPT2 = {
     "wte.weight": ("F32", [50, 8]),

@@ -27,6 +27,8 @@ PUBLISHED = {
     "llama-2-70b": 68_976_648_192,
     "llama-3-8b": 8_030_261_248,
     "llama-3-70b": 70_553_706_496,
+    "llama-3.1-8b": 8_030_261_248,
+    "llama-3.1-70b": 70_553_706_496,
     "llama-3.2-1b": 1_235_814_400,
     "llama-3.2-3b": 3_212_749_824,
     "mistral-7b": 7_241_732_096,
@@ -200,6 +202,13 @@ def test_a_vast_text_is_not_read_whole(tmp_path):
         file.truncate(2**40)
     with pytest.raises(BadArgumentError, match="at most 100,000,000 bytes"):
         read_model(str(path))
+
+
+@pytest.mark.parametrize("size", ["8b", "70b"])
+def test_llama_3_1_has_the_shapes_of_llama_3(size):
+    newer = read_model(f"llama-3.1-{size}")
+    assert newer.layers == read_model(f"llama-3-{size}").layers
+    assert newer.vocabulary == 128256
 
 
 def test_names_are_known_in_any_case_and_listed_when_unknown(tmp_path):

@@ -12,6 +12,9 @@ from simonides import OriginalProblem
 from simonides.estimate import Estimate
 from simonides.solvers.threshold import Threshold
 
+UNKEPT = (20, 40, 100)
+"""Dimensions measured before thresholds of single instances were kept, and not again since."""
+
 
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     results = json.loads(published.RESULTS.read_text())
@@ -33,6 +36,10 @@ def test_rows_of_tokens_are_what_the_example_writes():
     cases = {(dim, name): n for dim, names in tokens.INSTANCES.items() for name, n in names.items()}
     assert {(row["dim"], row["outputs"]): row["instances"] for row in rows} == cases
     for row in rows:
+        if row["thresholds"] is None:
+            assert row["dim"] in UNKEPT
+            assert [*row, "open"] == list(written), (row["dim"], row["outputs"])
+            continue
         assert list(row) == list(written), (row["dim"], row["outputs"])
         by_lengths = Estimate(row["theory_lengths"], row["theory_lengths_stderr"])
         found = [Threshold(facts, 0, 5, 1.0) for facts in row["thresholds"]]

@@ -2,17 +2,22 @@
 
 import copy
 import json
+from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import optimize
 
 from simonides.curves.table import Table
-from simonides.experiments.expand import predicted
-from simonides.reproduction.claims import capacities, equivalence, mechanism
-from simonides.reproduction.claims.catalogue import SWEEPS, claims_of
+from simonides.experiments.expand import expand, facts_at_load, predicted
+from simonides.report import page
+from simonides.report.template import PAGE
+from simonides.reproduction.claims import capacities, equivalence, mechanism, protocol
+from simonides.reproduction.claims.catalogue import _CLAIMS, SWEEPS, claims_of
 from simonides.reproduction.claims.claim import Verdict
 from simonides.reproduction.plans import PLANS
+from simonides.reproduction.results import where
 from simonides.reproduction.run import write_claims
 
 
@@ -24,6 +29,26 @@ class Changed:
 
     def rows(self, sweep, **columns):
         return [self._change(copy.deepcopy(row)) for row in self._results.rows(sweep, **columns)]
+
+
+class Planted:
+    """Results that are the given rows, and no others."""
+
+    def __init__(self, plan=None, **sweeps):
+        self.plan, self._sweeps = plan, sweeps
+
+    def rows(self, sweep, **columns):
+        return where(self._sweeps.get(sweep, []), **columns)
+
+
+def planted(spec, **columns):
+    """Return a row for every task of a spec, with columns of its own."""
+    names = ("problem", "dim", "facts", "rank_fraction", "solver", "instance")
+    return [
+        {name: getattr(task, name) for name in names}
+        | {"load": task.facts * np.log(task.facts) / task.dim**2, **columns}
+        for task in expand(spec)
+    ]
 
 
 def thresholds(results, of):
@@ -119,6 +144,35 @@ def test_a_noisy_capacity_by_rank_does_not_agree(monkeypatch, error, verdict):
     assert capacities.rank_bound(None).verdict is verdict
 
 
+def test_the_load_is_extrapolated_and_what_that_is_worth_is_said(results):
+    def claim(of):
+        return capacities.capacity_one_half(thresholds(results, of))
+
+    def noise(instance):
+        return 1 + 0.001 * (instance - 1.5)
+
+    dims = np.array([5.0, 8.0])
+    theory = [predicted("original", dim, None) for dim in (5, 8)]
+    loads = np.array(theory) * np.log(theory) / dims**2
+    _, expected = np.polyfit(1 / np.log(dims), loads, 1)  # two points: weights do not matter
+    found = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i))
+    assert f"the same fit to finite-size theory leads to {expected:.3f}" in found.found
+    assert f"misses by {expected - 0.5:+.3f}" in found.found
+    assert "contradicts 1/2 (original, decoupled)" in found.found
+    assert found.verdict is Verdict.AGREES
+
+    # Loads that lie on a line to 1/2 are extrapolated to 1/2, and are not those of theory.
+    found = claim(lambda _, dim, i: solved(0.5 + 1 / np.log(dim), dim) * noise(i))
+    assert "1/2 is within 3 standard errors" in found.found
+    assert "a = 0.5" in found.found
+    assert found.verdict is Verdict.DISAGREES
+
+    # Right on average over the dimensions, but with another trend.
+    tilted = {5: 1.01, 8: 0.99}
+    found = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i) * tilted[dim])
+    assert found.verdict is Verdict.IN_PART
+
+
 def test_thresholds_that_differ_are_told_apart(results):
     same = thresholds(results, lambda _kind, dim, i: dim**2 / 5 + 0.1 * i)
     apart = thresholds(
@@ -126,6 +180,11 @@ def test_thresholds_that_differ_are_told_apart(results):
     )
     assert equivalence.thresholds(same).verdict is Verdict.AGREES
     assert equivalence.thresholds(apart).verdict is Verdict.DISAGREES
+    assert "over decoupled: +9.7" in equivalence.thresholds(apart).found
+    fewer = thresholds(
+        results, lambda kind, dim, i: dim**2 / 5 * (1 - 0.3 * (kind == "original")) + 0.1 * i
+    )
+    assert "over decoupled: -29." in equivalence.thresholds(fewer).found
 
 
 def test_an_unchanged_spread_of_targets_disagrees(results):
@@ -152,7 +211,7 @@ def test_a_protocol_that_recalls_less_is_seen(results):
             row["accuracy"] = 1.0
         return row
 
-    assert mechanism.adam_agrees(Changed(results, worse)).verdict is Verdict.DISAGREES
+    assert protocol.adam_agrees(Changed(results, worse)).verdict is Verdict.DISAGREES
 
 
 def test_differences_of_opposite_sign_do_not_cancel(results):
@@ -163,25 +222,48 @@ def test_differences_of_opposite_sign_do_not_cancel(results):
             row["accuracy"] = 0.5
         return row
 
-    claim = mechanism.adam_agrees(Changed(results, opposite))
+    claim = protocol.adam_agrees(Changed(results, opposite))
     assert claim.verdict is Verdict.DISAGREES
     assert "+0.1000" in claim.found
     assert "-0.1000" in claim.found
 
 
-def test_the_protocol_is_compared_on_both_sides_of_capacity_by_the_solver_of_the_curves(results):
-    for plan in PLANS.values():
-        own = {solver for spec in plan.sweeps["protocol"] for solver in spec.solvers}
-        assert set(plan.sweeps["accuracy"][0].solvers) <= own
-    assert "below capacity" in mechanism.adam_agrees(results).found
-    assert "by another rule" in mechanism.adam_agrees(results).found
+@pytest.mark.parametrize("plan", PLANS.values(), ids=lambda plan: plan.name)
+def test_the_protocol_is_compared_on_both_sides_of_capacity_by_the_solver_of_the_curves(plan):
+    (spec,) = plan.sweeps["protocol"]
+    assert set(plan.sweeps["accuracy"][0].solvers) <= set(spec.solvers)
+    claim = protocol.adam_agrees(Planted(plan, protocol=planted(spec, accuracy=0.9)))
+    for problem, fraction in product(spec.problems, spec.rank_fractions):
+        for side in ("below", "beyond"):
+            assert f"{problem}, κ = {fraction:g}, {side} capacity: +0.0000" in claim.found
+    assert claim.verdict is Verdict.AGREES
+
+    # A plan without the loads on one side decides nothing about it.
+    low = planted(replace(spec, loads=spec.loads[1:]), accuracy=0.9)
+    claim = protocol.adam_agrees(Planted(plan, protocol=low))
+    assert claim.verdict is Verdict.UNDECIDED
+    assert "original, κ = 0.25, below capacity" in claim.found.split("for want of")[1]
+
+
+def test_how_the_convergent_solver_ends_is_said_for_every_dimension(results):
+    full = PLANS["full"]
+    said = protocol.adam_agrees(Planted(full, protocol=[])).found
+    assert (
+        "solver ran with least_gain = 0.0001, in the curves with least_gain = 0.0001 at d = 25, 50 and "
+        "least_gain = 0.001 at d = 100, 200"
+    ) in said
+    said = protocol.adam_agrees(results).found
+    assert "solver ran with no options, in the curves with max_steps = 30" in said
+
+
+def test_a_difference_beyond_capacity_is_seen(results):
 
     def beyond(row):
         if row["solver"] == "gradient" and row["facts"] > predicted(row["problem"], 6, None):
             row["accuracy"] = 0.0
         return row
 
-    claim = mechanism.adam_agrees(Changed(results, beyond))
+    claim = protocol.adam_agrees(Changed(results, beyond))
     assert "beyond capacity" in claim.found
     assert claim.verdict is Verdict.DISAGREES
 
@@ -202,14 +284,9 @@ def test_spectra_of_the_initial_law_are_not_those_at_capacity(results):
 
     kept = results.rows("spectra", problem="original", dim=6, instance=0)
     changed = [initial(copy.deepcopy(row)) for row in kept if row["rank_fraction"] == 0.5]
-
-    class Planted:
-        plan = results.plan
-
-        def rows(self, sweep, **_):
-            return changed if sweep == "spectra" else []
-
-    assert mechanism.rank_spectra(Planted()).verdict is Verdict.DISAGREES
+    assert (
+        mechanism.rank_spectra(Planted(results.plan, spectra=changed)).verdict is Verdict.DISAGREES
+    )
 
 
 @pytest.mark.parametrize(("dim", "spread"), [(400, 2 / np.sqrt(400))])
@@ -217,3 +294,104 @@ def test_images_of_a_gaussian_matrix_vary_like_two_over_root_d(dim, spread):
     values = np.linalg.svd(np.random.default_rng(4).standard_normal((dim, dim)), compute_uv=False)
     row = {"singular_values": values / np.sqrt(np.mean(values**2)), "rank": dim, "dim": dim}
     assert mechanism.image_spread(row) == pytest.approx(spread, rel=0.02)
+
+
+class Left(Changed):
+    """Results of which tasks of one sweep failed."""
+
+    def __init__(self, results, sweep, keep):
+        super().__init__(results, lambda row: row)
+        self._sweep, self._keep = sweep, keep
+
+    def rows(self, sweep, **columns):
+        found = super().rows(sweep)
+        if sweep == self._sweep:
+            found = [row for place, row in enumerate(found) if self._keep(place, row)]
+        return where(found, **columns)
+
+
+LOSSES = {
+    "all": lambda place, row: False,
+    "all but one": lambda place, row: place == 0,
+    "the first": lambda place, row: place > 0,
+    "every third": lambda place, row: place % 3 < 2,
+    "originals": lambda place, row: row["problem"] != "original",
+    "decoupled ones": lambda place, row: row["problem"] != "decoupled",
+    "originals at the largest dimension": lambda place, row: (
+        (row["problem"], row["dim"]) != ("original", 8)
+    ),
+    "all but an instance": lambda place, row: row["instance"] == 0,
+    "a solver": lambda place, row: row["solver"] == "cross-entropy",
+    "bounded ranks": lambda place, row: row["rank_fraction"] == 1,
+    "full rank": lambda place, row: row["rank_fraction"] < 1,
+}
+
+
+@pytest.mark.parametrize("lost", LOSSES)
+@pytest.mark.parametrize("sweep", SWEEPS)
+def test_every_claim_is_made_whatever_tasks_failed(results, sweep, lost):
+    left = Left(results, sweep, LOSSES[lost])
+    for claim in claims_that_need(sweep, left):
+        assert claim.statement
+        assert (claim.verdict is Verdict.UNDECIDED) == ("not decided for want of" in claim.found)
+        assert (claim.verdict is Verdict.UNDECIDED) == ("--retry-failed" in claim.found)
+
+
+def claims_that_need(sweep, results):
+    return [check(results) for needs, check in _CLAIMS if sweep in needs]
+
+
+@pytest.mark.parametrize(
+    ("sweep", "names"),
+    [
+        ("thresholds", {"capacity", "rate", "equal-thresholds", "fourfold-gap"}),
+        ("accuracy", {"equal-curves"}),
+        (
+            "regimes",
+            {"equal-scores", "off-target", "target-level", "target-spread", "strategy"}
+            | {"gaussian-equivalence"},
+        ),
+        ("hebbian", {"hebbian", "fourfold-gap"}),
+        ("bounded", {"rank-capacity"}),
+        ("protocol", {"protocol"}),
+    ],
+)
+def test_what_nothing_was_measured_for_is_not_decided(results, sweep, names):
+    claims = claims_that_need(sweep, Left(results, sweep, LOSSES["all"]))
+    found = {claim.name for claim in claims if claim.verdict is Verdict.UNDECIDED}
+    few = {"equal-spectra"}  # which three instances cannot decide anyhow
+    assert found - few == names
+
+
+@pytest.mark.parametrize(
+    ("sweep", "check", "load"),
+    [
+        ("hebbian", capacities.hebbian_one_eighth, 0.05),
+        ("accuracy", equivalence.curves, 1.2),
+        ("protocol", protocol.adam_agrees, 1.2),
+    ],
+)
+def test_instances_that_are_not_whole_are_left_out(sweep, check, load):
+    spec = replace(PLANS["full"].sweeps[sweep][0], dims=(25,), instances=4)
+    rows = planted(spec)
+    rng = np.random.default_rng(8)
+    for row in rows:
+        row["accuracy"] = rng.uniform()
+        row["recalled"] = row["facts"] if row["load"] < rng.uniform(0, 0.2) else 0
+    whole = check(Planted(PLANS["full"], **{sweep: rows}))
+    torn = [row for row in rows if row["instance"] != 1 or row["facts"] != facts_at_load(25, load)]
+    gone = [row for row in rows if row["instance"] != 1]
+    assert len(gone) < len(torn) < len(rows)
+    left, other = (check(Planted(PLANS["full"], **{sweep: some})) for some in (torn, gone))
+    if sweep == "protocol":  # below capacity nothing was torn
+        left, other, whole = (
+            [part for part in claim.found.split("; ") if "beyond" in part]
+            for claim in (left, other, whole)
+        )
+    assert left == other != whole
+
+
+def test_every_verdict_has_a_style():
+    assert set(page._KINDS) == set(Verdict)
+    for kind in page._KINDS.values():
+        assert f"b.{kind} {{" in PAGE

@@ -148,7 +148,7 @@ def test_an_unknown_figure_is_refused_with_those_there_are():
 def test_without_an_extra_its_figure_is_left_out_or_refused_by_name(monkeypatch):
     monkeypatch.setattr(catalogue, "find_spec", lambda name: None if name == "torch" else name)
     assert [figure.name for figure in chosen([])] == [n for n in FIGURES if n != "signal-training"]
-    with pytest.raises(BadArgumentError, match=r"'signal-training' .*: pip install 'simonides\[t"):
+    with pytest.raises(BadArgumentError, match=r"'signal-training' .*: pip install -e '\.\[torch"):
         chosen(["1", "signal-training"])
     everything = sweeps_for(chosen([]))
     monkeypatch.setattr(catalogue, "find_spec", lambda name: name)

@@ -1,19 +1,38 @@
 """The statistics behind the verdicts find what is there, and not what is not."""
 
+from itertools import product
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import optimize
 
 from simonides.estimate import Estimate
+from simonides.experiments.expand import facts_at_load, predicted
+from simonides.experiments.scores import SCORE_EDGES
+from simonides.reproduction.claims.capacities import (
+    fourfold_gap,
+    hebbian_one_eighth,
+    hebbian_threshold,
+)
 from simonides.reproduction.claims.claim import Verdict, graded, is_near
-from simonides.reproduction.claims.equivalence import compared, verdict_on_differences
+from simonides.reproduction.claims.equivalence import (
+    compared,
+    scores,
+    spectra,
+    verdict_on_differences,
+)
 from simonides.reproduction.claims.statistics import (
     chance_of_zero,
     distance,
     exponent,
+    line,
     permutation_p,
     pooled,
     smallest_p,
 )
+from simonides.reproduction.plans import REGIMES
+from simonides.reproduction.results import where
 from simonides.reproduction.volume import volumes
 
 GRID = np.linspace(-4, 4, 81)
@@ -95,13 +114,17 @@ def test_the_decoupled_volume_is_exact_and_the_original_s_is_smaller():
     assert is_near(found[2][0], 0.25)  # two facts: the signs of two independent scores
 
 
+def law(row):
+    return row["law"]
+
+
 def parts(rng, shift, each, count=4):
     """Return rows of two problems, in some parts, whose laws lie apart by a shift."""
     return {
         f"part {number}": [
-            {"problem": problem, "law": law}
+            {"problem": problem, "law": one}
             for problem, moved in (("original", 0.0), ("decoupled", shift))
-            for law in instances(rng, each, moved)
+            for one in instances(rng, each, moved)
         ]
         for number in range(count)
     }
@@ -109,19 +132,35 @@ def parts(rng, shift, each, count=4):
 
 def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
     rng = np.random.default_rng(6)
-    verdicts = {
-        (shift, each): compared(parts(rng, shift, each), lambda row: row["law"])
+    found = {
+        (shift, each): compared(parts(rng, shift, each), law)
         for shift in (0.0, 0.1, 1.0)
         for each in (4, 9)
     }
-    assert verdicts[0.0, 9][1] is Verdict.AGREES
-    assert verdicts[0.1, 9][1] is Verdict.IN_PART  # told apart, but near
-    assert verdicts[1.0, 9][1] is Verdict.DISAGREES
-    assert verdicts[0.0, 4][1] is Verdict.IN_PART
-    assert verdicts[1.0, 4][1] is Verdict.DISAGREES  # as far apart as four can be
-    for (_, each), (words, verdict) in verdicts.items():
-        unsure = each == 4 and verdict is Verdict.IN_PART
-        assert ("too few instances to tell" in words) == unsure
+    assert found[0.0, 9].verdict is Verdict.AGREES
+    assert found[0.1, 9].verdict is Verdict.IN_PART  # told apart, but near
+    assert found[1.0, 9].verdict is Verdict.DISAGREES
+    # As far apart as four can be is p = 0.029: no reason to call them different at 0.01.
+    for shift in (0.0, 0.1, 1.0):
+        assert found[shift, 4].verdict is Verdict.UNDECIDED
+        assert "for want of instances enough" in found[shift, 4].words
+        assert "for want of" not in found[shift, 9].words
+
+
+def test_parts_with_few_instances_neither_agree_nor_disagree():
+    rng = np.random.default_rng(9)
+    for shift, shift_of_few, verdict in (
+        (0.0, 0.0, Verdict.IN_PART),
+        (0.0, 1.0, Verdict.IN_PART),
+        (1.0, 0.0, Verdict.DISAGREES),
+    ):
+        both = parts(rng, shift, 9, 1) | {"few": parts(rng, shift_of_few, 4, 1)["part 0"]}
+        found = compared(both, law)
+        assert found.verdict is verdict
+        assert "too few instances to tell: few" in found.words
+        one_sided = both | {"few": [row for row in both["few"] if row["problem"] == "original"]}
+        assert compared(one_sided, law).verdict is verdict
+        assert "few: nothing to compare (4 and 0)" in compared(one_sided, law).words
 
 
 def test_laws_that_are_far_apart_for_noise_do_not_agree():
@@ -131,6 +170,135 @@ def test_laws_that_are_far_apart_for_noise_do_not_agree():
         for place in range(9):
             shift = 3 * rng.standard_normal() + (place == 0)
             spread["one"].append({"problem": problem, "law": instances(rng, 1, shift)[0]})
-    words, verdict = compared(spread, lambda row: row["law"])
-    assert float(words.split()[1]) > 0.1, words
-    assert verdict is Verdict.IN_PART
+    found = compared(spread, law)
+    assert float(found.words.split()[1]) > 0.1, found.words
+    assert found.verdict is Verdict.IN_PART
+
+
+def hebbian_rows(loads, ends, dim=25):
+    """Return rows of a rule that recalls all up to a load of each instance's own."""
+    return [
+        {"problem": "original", "dim": dim, "instance": place, "load": load, "facts": facts}
+        | {"recalled": facts if load <= end + 1e-9 else facts - 1}
+        for place, end in enumerate(ends)
+        for load, facts in ((load, facts_at_load(dim, load)) for load in loads)
+    ]
+
+
+def planted(**sweeps):
+    return SimpleNamespace(rows=lambda sweep, **columns: where(sweeps[sweep], **columns))
+
+
+FINE = [round(0.01 * step, 2) for step in range(1, 13)]
+
+
+def test_the_slack_of_the_hebbian_rule_is_half_the_step_of_the_grid_there():
+    uneven = [0.02, 0.08, 0.4]
+    for loads, ends, step in (
+        (FINE, [0.05, 0.06], 0.01),
+        (uneven, [0.02, 0.08, 0.02, 0.02], 0.06),
+        (uneven, [0.08, 0.4], 0.32),
+    ):
+        found = hebbian_threshold(hebbian_rows(loads, ends))
+        assert found.measured.value == pytest.approx(np.mean(ends))
+        assert found.step == pytest.approx(step)
+    # The same mean load, on a grid that is fine there and on one that is not.
+    wide = [0.01, 0.02, 0.03, 0.09, 0.12]
+    for loads, ends, verdict in (
+        (FINE, [0.05, 0.06] * 24, Verdict.IN_PART),
+        (wide, ([0.03] * 7 + [0.09] * 5) * 4, Verdict.AGREES),
+    ):
+        claim = hebbian_one_eighth(planted(hebbian=hebbian_rows(loads, ends)))
+        assert "load 0.05" in claim.found
+        assert claim.verdict is verdict, claim.found
+
+
+@pytest.mark.parametrize(
+    ("ratio", "verdict", "words"),
+    [
+        (4.0, Verdict.AGREES, "not told from fourfold at d = 25"),
+        ("theory", Verdict.IN_PART, "wider than fourfold at d = 25"),
+        (9.0, Verdict.DISAGREES, "wider than fourfold at d = 25"),
+        (2.0, Verdict.DISAGREES, "narrower than fourfold at d = 25"),
+    ],
+)
+def test_the_gap_is_fourfold_or_that_of_theory_or_neither(ratio, verdict, words):
+    rows = hebbian_rows(FINE, [0.05, 0.06] * 20)
+    rule = hebbian_threshold(rows)
+    best = predicted("original", 25, None)
+    if ratio == "theory":
+        ratio = best * np.log(best) / 25**2 / rule.theory
+    load = ratio * rule.measured.value
+    facts = optimize.brentq(lambda p: p * np.log(p) - load * 25**2, 2, 10 * 25**2)
+    tops = [{"problem": "original", "dim": 25, "threshold": facts + shift} for shift in (-0.1, 0.1)]
+    found = fourfold_gap(planted(hebbian=rows, thresholds=tops))
+    assert found.verdict is verdict, found
+    assert words in found.found
+
+
+def test_a_line_and_its_errors():
+    rng = np.random.default_rng(10)
+    x, errors = np.array([0.25, 0.3, 0.35, 0.4]), np.array([0.01, 0.02, 0.01, 0.03])
+    fits = []
+    for _ in range(400):
+        values = 0.5 + 2 * x + errors * rng.standard_normal(4)
+        fits.append(line(x, [Estimate(*pair) for pair in zip(values, errors, strict=True)]))
+    slope, at_zero = np.polyfit(x, values, 1, w=1 / errors)
+    assert fits[-1].at_zero.value == pytest.approx(at_zero)
+    left = (values - at_zero - slope * x) / errors
+    assert fits[-1].chi_square == pytest.approx(left @ left)
+    error = fits[0].at_zero.stderr
+    found = np.array([one.at_zero.value for one in fits])
+    assert found.mean() == pytest.approx(0.5, abs=4 * error / np.sqrt(400))
+    assert found.std() == pytest.approx(error, rel=0.15)  # 4 deviations of a deviation of 400
+    assert np.mean([one.chi_square for one in fits]) == pytest.approx(2, abs=0.4)
+    assert fits[0].degrees == 2
+
+
+def test_spectra_are_compared_where_instances_can_tell():
+    rng = np.random.default_rng(11)
+
+    def rows(dim, each, factor):
+        return [
+            {"problem": problem, "dim": dim, "rank": dim, "rank_fraction": 0.5}
+            | {"singular_values": scale * np.sort(rng.uniform(0.5, 1.5, dim))[::-1]}
+            for problem, scale in (("original", 1.0), ("decoupled", factor))
+            for _ in range(each)
+        ]
+
+    few, many = rows(100, 4, 1.0), rows(50, 9, 1.3)
+    found = spectra(planted(spectra=few + many, regimes=[]))
+    assert "κ = 0.5, d = 50: " in found.found
+    assert found.verdict is Verdict.DISAGREES
+    found = spectra(planted(spectra=few, regimes=[]))
+    assert "κ = 0.5, d = 100: " in found.found
+    assert found.verdict is Verdict.UNDECIDED
+
+
+@pytest.mark.parametrize(
+    ("moved", "verdict"),
+    [(None, Verdict.AGREES), ("target", Verdict.DISAGREES), ("rival", Verdict.DISAGREES)],
+)
+def test_scores_on_and_off_target_are_compared(moved, verdict):
+    rng = np.random.default_rng(12)
+    rows = []
+    for problem, regime, _ in product(("original", "decoupled"), REGIMES, range(9)):
+        facts = round(regime * predicted(problem, 25, None))
+        row = {
+            "problem": problem,
+            "dim": 25,
+            "facts": facts,
+            "rank_fraction": 1.0,
+            "rival_std": 1.0,
+        }
+        for kind, mean in (("target", 3.0), ("rival", 0.0)):
+            shift = 0.5 if (problem, kind) == ("decoupled", moved) else 0.0
+            drawn = np.clip(rng.normal(mean + shift, 1.0, 2000), SCORE_EDGES[0], SCORE_EDGES[-1])
+            counts, _ = np.histogram(drawn, SCORE_EDGES)
+            row[f"{kind}_counts"] = np.concatenate(([0], counts, [0]))  # and those beyond the edges
+        rows.append(row)
+    found = scores(planted(regimes=rows))
+    assert found.verdict is verdict, found.found
+    on, off = found.found.split("Off target")
+    for words, kind in ((on, "target"), (off, "rival")):
+        assert ("(p = 0.0005" in words) == (kind == moved), words

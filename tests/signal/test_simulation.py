@@ -41,11 +41,17 @@ def test_full_blocks(change, beta):
 
 
 @pytest.mark.slow
-def test_a_chaotic_mlp():
+@pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
+def test_a_chaotic_mlp(beta):
     asked = replace(
-        BLOCKS, activation="tanh", mlp_in_variance=4.0, mlp_out_variance=2.0, mlp_skip=1.0
+        BLOCKS,
+        activation="tanh",
+        mlp_in_variance=4.0,
+        mlp_out_variance=2.0,
+        mlp_skip=1.0,
+        beta=beta,
     )
-    assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < 0.03
+    assert rms(propagate(asked), simulate(asked, range(8), backward=False)) < 0.03
 
 
 @pytest.mark.slow
@@ -73,11 +79,15 @@ def test_centred_attention():
     assert rms(propagate(asked), run) < 0.02
     limit = propagate(asked, method="asymptotic")
     assert rms(limit, run) > 0.05, "infinitely many tokens are far off here"
+    frozen = replace(asked, beta=3.0)
+    run = simulate(frozen, range(8), backward=False)
+    assert rms(propagate(frozen, finite_width=True), run) < 0.03
 
 
 @pytest.mark.slow
-def test_late_positions_under_a_causal_mask():
-    asked = replace(BLOCKS, causal=True, beta=1.0)
+@pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
+def test_late_positions_under_a_causal_mask(beta):
+    asked = replace(BLOCKS, causal=True, beta=beta)
     assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < 0.03
 
 

@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from simonides.planner.recommend import Recommendation
 
 _RANK_NOTE = (
-    "As linear memories on their own the matrices cannot do with less; whether this rank does is for "
-    "training to show. "
-    "PEFT's rank_pattern gives each layer the rank at which one of its matrices holds all of them alone."
+    "At smaller ranks the matrices, as memories on their own, have no room for the facts. Whether these "
+    "ranks are enough, only training can show. In rank_pattern, which is for PEFT, each layer has the "
+    "rank at which one of its matrices could hold all the facts."
 )
 
 
@@ -90,7 +90,7 @@ def _record(answer: Plan, advice: Recommendation | None) -> dict[str, Any]:
             {"name": one.name, "shape": one.shape, "count": one.count, "reason": one.reason}
             for one in answer.model.skipped
         ],
-        "notes": [*answer.notes, *([] if advice is None else [_RANK_NOTE])],
+        "notes": [*answer.notes, *_rank_notes(answer, advice)],
     }
 
 
@@ -186,9 +186,22 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
                 *([name, _rank(rank)] for name, rank in zip(names, advice.alone, strict=True)),
                 ["all matrices together", _rank(advice.together)],
             ],
-            [_RANK_NOTE],
+            [escape(note) for note in _rank_notes(answer, advice)],
         )
         output.print_line(f"rank_pattern = {json.dumps(advice.rank_pattern)}")
+
+
+def _rank_notes(answer: Plan, advice: Recommendation | None) -> list[str]:
+    if advice is None:
+        return []
+    lacking = [name for name, rank in zip(answer.names, advice.alone, strict=True) if rank is None]
+    if not lacking:
+        return [_RANK_NOTE]
+    return [
+        _RANK_NOTE,
+        "Missing from rank_pattern, since even at full rank one matrix could not hold all the facts: "
+        f"{', '.join(lacking)}. PEFT gives these layers its default rank r.",
+    ]
 
 
 def _shape(layer: Layer) -> str:

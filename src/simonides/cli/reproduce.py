@@ -78,7 +78,7 @@ def reproduce(
     report = enter(out, plan, asked)
     for one in [] if figures else left_out():
         typer.echo(
-            f"simonides: figure {one.name} is left out: pip install 'simonides[{one.extra}]' for it",
+            f"simonides: figure {one.name} is left out: {arguments.install(str(one.extra))}",
             err=True,
         )
     with (

@@ -46,23 +46,32 @@ def attempt(problem: OriginalProblem, recipe: Recipe, start: Reals | None = None
 
 
 def proof(problem: Instance, solution: Solution) -> Certificate | None:
-    """Return the certificate of what a solution shows, or None if the verifier accepts neither claim."""
-    factors, pairs = solution.factors, solution.multipliers
+    """Return the certificate that a solution's own weights store all facts, if the verifier accepts it."""
+    factors = solution.factors
     left, right = (None, None) if factors is None else factors
     weights = solution.weights if factors is None else None
-    print_of = problem.fingerprint()
-    claims = [Certificate(Claim.STORABLE, print_of, weights, left, right)]
-    if pairs is not None:
-        claims.append(
-            Certificate(
-                Claim.NOT_STORABLE,
-                print_of,
-                pair_facts=pairs.facts,
-                pair_rivals=pairs.rivals,
-                multipliers=pairs.values,
-            )
-        )
-    return next((claim for claim in claims if verify(claim, problem).valid), None)
+    return _accepted(
+        Certificate(Claim.STORABLE, problem.fingerprint(), weights, left, right), problem
+    )
+
+
+def refutation(problem: Instance, solution: Solution) -> Certificate | None:
+    """Return the certificate that no weights store all facts, if a solution shows it."""
+    pairs = solution.multipliers
+    if pairs is None:
+        return None
+    claim = Certificate(
+        Claim.NOT_STORABLE,
+        problem.fingerprint(),
+        pair_facts=pairs.facts,
+        pair_rivals=pairs.rivals,
+        multipliers=pairs.values,
+    )
+    return _accepted(claim, problem)
+
+
+def _accepted(claim: Certificate, problem: Instance) -> Certificate | None:
+    return claim if verify(claim, problem).valid else None
 
 
 def bounded(found: Solution, rank: int | None) -> Solution:

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simonides import archives, arguments
+from simonides.certificate import Claim
 from simonides.memory import files
 from simonides.memory.diagnosis import diagnose
 from simonides.memory.facts import Facts, numbers_of, unit_rows
@@ -57,9 +58,9 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
 
     After fitting: ``weights_`` (dim_out, dim_in), ``factors_`` (two matrices, or None), ``outputs_``,
     ``inputs_`` and ``targets_`` (the facts), ``n_stored_``, ``failed_`` (the rows that are not stored),
-    ``capacity_`` (theory for this shape), ``load_``, ``certificate_`` (proof that all facts are stored, or
-    that they cannot be, or None), ``n_iter_``. If some facts are not stored there is a
-    :class:`~simonides.memory.shortfall.NotAllStoredWarning`.
+    ``capacity_`` (theory for this shape), ``load_``, ``certificate_`` (if every fact is stored the proof
+    that ``weights_`` recall all, else that no weights do, or None), ``n_iter_``. If some facts are not
+    stored there is a :class:`~simonides.memory.shortfall.NotAllStoredWarning`.
 
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.standard_normal((2, 60, 20))
@@ -94,7 +95,8 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     ) -> AssociativeMemory:
         """Store the facts X -> y, or X -> outputs[targets]."""
         recipe = self._recipe()
-        facts = Facts.read(checked_inputs(X, self, to_store=True), y, outputs, targets)
+        inputs = checked_inputs(X, self, to_store=True)
+        facts = Facts.read(inputs, y, outputs, targets, normalize=recipe.normalize_outputs)
         return self._store(facts, recipe, like=X)
 
     def predict(self, X: Any) -> Integers:
@@ -140,12 +142,13 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
         return float(np.mean(recalled == wanted))
 
     def add(self, X: Any, y: Any = None, *, targets: Any = None) -> AssociativeMemory:
-        """Store further facts beside those stored, starting from the weights as they are.
+        """Store further facts beside those stored, starting from the weights as they are if a method can.
 
         ``y`` holds target embeddings, those that are new becoming outputs; ``targets`` numbers of outputs.
         """
-        facts = with_added(self.facts_, self._inputs(X, to_store=True), y, targets)
-        return self._store(facts, self._recipe(), self.weights_)
+        inputs, recipe = self._inputs(X, to_store=True), self._recipe()
+        facts = with_added(self.facts_, inputs, y, targets, normalize=recipe.normalize_outputs)
+        return self._store(facts, recipe, self.weights_)
 
     def forget(self, indices: Any) -> AssociativeMemory:
         """Store all facts but those at ``indices``, starting from weights that know nothing of these.
@@ -239,9 +242,12 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
         """The facts that the memory was asked to store."""
         check_is_fitted(self)
         if self.inputs_ is None:
-            raise arguments.refuse(
-                "inputs_", None, "kept with the memory", "save it with facts=True, or fit it again"
-            )
+            remedy = "save it with facts=True, or fit it again"
+            if not len(self.targets_):  # as from_linear makes it
+                remedy = (
+                    "a layer comes without facts; fit a memory on them, with this one's outputs_"
+                )
+            raise arguments.refuse("inputs_", None, "kept with the memory", remedy)
         return Facts(self.inputs_, self.outputs_, self.targets_)
 
     def problem(self) -> OriginalProblem:
@@ -281,9 +287,17 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
             known: tuple[Any, ...] = ()
             if not is_mapped(facts.inputs):  # a large file is not passed over once more for this
                 known = clashing(facts.inputs, facts.targets), empty(facts.inputs)
-            count = len(facts.targets)
-            said = shortfall(count, self.n_stored_, self.capacity_, self.method, *known)
-            if found.solution.interrupted:
+            proof, stopped = self.certificate_, found.solution.interrupted
+            said = shortfall(
+                len(facts.targets),
+                self.n_stored_,
+                self.capacity_,
+                self.method,
+                *known,
+                refuted=proof is not None and proof.claim is Claim.NOT_STORABLE,
+                interrupted=stopped,
+            )
+            if stopped:
                 said = f"interrupted: {said}"
             warnings.warn(NotAllStoredWarning(said), stacklevel=3)
         return self

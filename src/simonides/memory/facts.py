@@ -9,10 +9,13 @@ import numpy as np
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
+from simonides.memory.twins import key, refuse_twins
 from simonides.problems import checked
 from simonides.problems.original import OriginalProblem
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simonides.arrays import Integers, Reals
 
 _ONE_D = "pass the target embedding of each row, or outputs= and targets="
@@ -30,21 +33,32 @@ class Facts:
     targets: Integers
 
     @classmethod
-    def read(cls, inputs: Reals, y: object, outputs: object, targets: object) -> Facts:
-        """Return facts from the ways to name them: y alone, or outputs with targets (or y) as numbers."""
+    def read(
+        cls,
+        inputs: Reals,
+        y: object,
+        outputs: object,
+        targets: object,
+        *,
+        normalize: bool = False,
+    ) -> Facts:
+        """Return facts from the ways to name them: y alone, or outputs with targets (or y) as numbers.
+
+        Outputs that score the same are refused, once they are of unit length if they are to ``normalize``.
+        """
         if outputs is None:
             if targets is not None:
                 raise arguments.refuse(
                     "outputs", None, "given with targets", "pass the vectors that targets number"
                 )
-            kept, numbers = _distinct_targets(y, len(inputs))
+            kept, numbers, rows = _distinct_targets(y, len(inputs))
         else:
             if (y is None) == (targets is None):
                 raise arguments.refuse(
                     "targets", targets, "given once with outputs", "pass targets= and leave out y"
                 )
             kept = checked.matrix("outputs", outputs)
-            _refuse_twins(kept)
+            rows = np.arange(len(kept))
             name, given = ("y", y) if targets is None else ("targets", targets)
             numbers = checked.indices(name, given, size=len(inputs), below=len(kept))
         if len(kept) < 2:
@@ -54,7 +68,12 @@ class Facts:
                 "two at least",
                 "add a rival",
             )
-        return cls(inputs, kept, numbers)
+        whose, remedy = "y", "make the two rows equal"
+        if outputs is not None:
+            whose, remedy = "outputs", "keep one of them and let targets share it"
+        found = cls(inputs, kept, numbers)
+        found.refuse_twins(normalize, lambda place: f"{whose}[{rows[place]}]", remedy)
+        return found
 
     @property
     def paired(self) -> bool:
@@ -66,6 +85,11 @@ class Facts:
     def candidates(self, normalize: bool) -> Reals:
         """Return the outputs as they are scored: as given, or of unit length (zero ones stay zero)."""
         return unit_rows(self.outputs) if normalize else self.outputs
+
+    def refuse_twins(self, normalize: bool, name: Callable[[int], str], remedy: str) -> None:
+        """Refuse outputs that score the same, as they are scored; ``name`` is what a row is called."""
+        directions = self.candidates(normalize=True) if normalize else None
+        refuse_twins(self.outputs, directions, name, remedy)
 
     def problem(self, normalize: bool) -> OriginalProblem:
         """Return what is to be stored."""
@@ -90,8 +114,8 @@ def numbers_of(y: object, outputs: Reals) -> Integers:
     if array.ndim == 1:
         return checked.indices("y", array, size=len(array), below=len(outputs))
     rows = checked.matrix("y", array, columns=outputs.shape[1])
-    places = {_key(row): place for place, row in enumerate(outputs)}
-    return np.array([places.get(_key(row), -1) for row in rows], dtype=np.int64)
+    places = {key(row): place for place, row in enumerate(outputs)}
+    return np.array([places.get(key(row), -1) for row in rows], dtype=np.int64)
 
 
 def unit_rows(rows: Reals) -> Reals:
@@ -100,8 +124,8 @@ def unit_rows(rows: Reals) -> Reals:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
 
-def _distinct_targets(y: object, facts: int) -> tuple[Reals, Integers]:
-    """Return the distinct rows of y in order of appearance, and which of them each row is."""
+def _distinct_targets(y: object, facts: int) -> tuple[Reals, Integers, Integers]:
+    """Return the distinct rows of y in order of appearance, which of them each row is, and their places."""
     if y is None:
         raise BadArgumentError(
             f"AssociativeMemory requires y to be passed, but the target y is None: {_ONE_D}"
@@ -113,11 +137,11 @@ def _distinct_targets(y: object, facts: int) -> tuple[Reals, Integers]:
     if len(rows) != facts:
         raise arguments.refuse("y.shape", rows.shape, f"with {facts} rows", "one per row of X")
     places: dict[bytes, int] = {}
-    numbers = np.array([places.setdefault(_key(row), len(places)) for row in rows], dtype=np.int64)
+    numbers = np.array([places.setdefault(key(row), len(places)) for row in rows], dtype=np.int64)
     _, first = np.unique(numbers, return_index=True)
     kept = rows[first]
     kept.flags.writeable = False
-    return kept, numbers
+    return kept, numbers, first
 
 
 def _numbers(y: Any) -> Any:
@@ -128,21 +152,3 @@ def _numbers(y: Any) -> Any:
             "y", array.dtype, "an array of real numbers", "Unknown label type: convert it first"
         )
     return array
-
-
-def _refuse_twins(outputs: Reals) -> None:
-    places: dict[bytes, int] = {}
-    for place, row in enumerate(outputs):
-        first = places.setdefault(_key(row), place)
-        if first != place:
-            raise arguments.refuse(
-                f"outputs[{place}]",
-                f"outputs[{first}]",
-                "another vector, since equal ones always score the same and neither is ever stored",
-                "keep one of them and let targets share it",
-            )
-
-
-def _key(row: Reals) -> bytes:
-    # Adding zero makes negative zero positive, so that equal rows have equal bytes.
-    return (row + 0.0).tobytes()

@@ -14,17 +14,19 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 
-def with_added(facts: Facts, inputs: Reals, y: object, targets: object) -> Facts:
+def with_added(
+    facts: Facts, inputs: Reals, y: object, targets: object, *, normalize: bool = False
+) -> Facts:
     """Return facts with further ones; outputs that are new get the next numbers.
 
     ``y`` holds the target embedding of each new input; or ``targets`` the number of an output that is
-    there.
+    there. New outputs that score as another does are refused.
     """
     if (y is None) == (targets is None):
         raise arguments.refuse(
             "targets", targets, "given, or y, but not both", "pass one of the two"
         )
-    outputs = facts.outputs
+    outputs, names = facts.outputs, [f"outputs_[{place}]" for place in range(len(facts.outputs))]
     if y is None:
         numbers = checked.indices("targets", targets, size=len(inputs), below=len(outputs))
     else:
@@ -33,13 +35,17 @@ def with_added(facts: Facts, inputs: Reals, y: object, targets: object) -> Facts
             raise arguments.refuse(
                 "y.shape", known.shape, f"with {len(inputs)} rows", "one per row of X"
             )
-        new = known[numbers_of(known, outputs) < 0]
+        new = np.flatnonzero(numbers_of(known, outputs) < 0)
         if len(new):
-            first = np.unique(numbers_of(new, new), return_index=True)[1]
-            outputs = np.concatenate((outputs, new[np.sort(first)]))
+            first = np.unique(numbers_of(known[new], known[new]), return_index=True)[1]
+            new = new[np.sort(first)]
+            outputs = np.concatenate((outputs, known[new]))
+            names += [f"y[{row}]" for row in new]
         numbers = numbers_of(known, outputs)
     both = np.concatenate((facts.inputs, inputs)), np.concatenate((facts.targets, numbers))
-    return Facts(both[0], outputs, both[1])
+    found = Facts(both[0], outputs, both[1])
+    found.refuse_twins(normalize, names.__getitem__, "make the two rows equal")
+    return found
 
 
 def without(facts: Facts, indices: object) -> tuple[Facts, Reals]:

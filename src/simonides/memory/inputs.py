@@ -8,21 +8,24 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from simonides.failures import BadArgumentError
+from simonides.memory.room import is_mapped
 from simonides.problems import checked
 from simonides.problems.scan import row_blocks
 
 
-def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
+def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
     """Return inputs as a matrix of finite numbers; single precision and files stay as they are.
 
+    Where memory is limited, so do numbers of any other kind: who reads them converts a block at a time.
     Those to be stored must also have sizes that solvers can calculate with.
     """
     checked.refuse_hidden("X", X)
+    uncopied = _is_real(X) and (is_mapped(X) or estimator.max_memory is not None)
     try:
         rows = check_array(
             X,
-            dtype=[np.float64, np.float32],
-            order="C",
+            dtype=None if uncopied else [np.float64, np.float32],
+            order=None if uncopied else "C",
             ensure_all_finite=False,  # below: scikit-learn would not say where
             estimator=estimator,
             input_name="X",
@@ -40,3 +43,8 @@ def checked_inputs(X: Any, estimator: object, *, to_store: bool) -> Any:
         if to_store:
             checked.refuse_odd_sizes("X", rows[some], first=some.start)
     return rows
+
+
+def _is_real(X: Any) -> bool:
+    """Whether this is an array of numbers that double precision can hold."""
+    return isinstance(X, np.ndarray) and X.dtype.kind in "fiu" and X.dtype.itemsize <= 8

@@ -39,6 +39,7 @@ def packed(memory: AssociativeMemory, *, facts: bool) -> Saved:
     note: dict[str, Any] = {
         "params": {name: _plain(value) for name, value in params.items()},
         "dim_in": memory.n_features_in_,
+        "features": list(getattr(memory, "feature_names_in_", ())),
         "n_iter": memory.n_iter_,
         "proof": None if proof is None else [str(proof.claim), proof.fingerprint],
     }
@@ -68,6 +69,7 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
         claim, fingerprint = claimed
         parts = {name: arrays.get(f"proof_{name}") for name in _PROOF}
         proof = Certificate(Claim(claim), str(fingerprint), **parts)
+    features = _features(note.get("features"), dim_in)
     inputs = arrays.get("inputs")
     if inputs is not None:
         inputs = checked.matrix("inputs", inputs, columns=dim_in)
@@ -79,12 +81,25 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
     shape_only = np.broadcast_to(0.0, (len(targets), dim_in))
     setting = setting_of(Facts(shape_only, outputs, targets), recipe)
     memory.n_features_in_ = dim_in
+    if features:
+        memory.feature_names_in_ = np.array(features, dtype=object)
     memory.weights_, memory.factors_ = weights, factors
     memory.outputs_, memory.inputs_, memory.targets_ = outputs, inputs, targets
     memory.failed_, memory.n_stored_ = failed, len(targets) - len(failed)
     memory.certificate_, memory.n_iter_ = proof, steps
     memory.capacity_, memory.load_ = capacity_of(setting), setting.load(len(targets))
     return memory
+
+
+def _features(names: Any, dim_in: int) -> list[str]:
+    """Return the names of the columns, none where they had none or the file is older than these."""
+    if not names:
+        return []
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise TypeError("its features are no list of names")
+    if len(names) != dim_in:
+        raise arguments.refuse("features", len(names), f"{dim_in} names", "save it again")
+    return names
 
 
 def _layers(arrays: Any, shape: tuple[int, int]) -> tuple[Any, tuple[Any, Any] | None]:

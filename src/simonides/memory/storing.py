@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.memory.attempt import attempt, bounded, proof
+from simonides.memory.attempt import attempt, bounded, proof, refutation
 from simonides.memory.mapped import MappedProblem
 from simonides.memory.most import store_most, stored_facts
 from simonides.memory.room import refuse_if_too_large, streams
@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """Weights, which facts they store, the proof for or against all of them, and theory beside it."""
+    """Weights, which facts they store, the proof for or against all of them, and theory beside it.
+
+    A proof for is of these weights, and only where they store every fact; one against holds of any.
+    """
 
     solution: Solution
     stored: Truths
@@ -48,20 +51,21 @@ def store(facts: Facts, recipe: Recipe, start: Reals | None = None) -> Stored:
         solution = bounded(solution, recipe.rank)
         scorer = Scorer(solution.weights, solution.factors, mapped.outputs)
         stored = leading(scorer, facts.inputs, facts.targets, recipe.margin)
-        # Passes over a large file are dear, and a fact that is not recalled leaves nothing to prove.
-        hopeless = recipe.margin == 0 and not stored.all()
-        certificate = None if hopeless else proof(mapped, solution)
+        # Passes over a large file are dear, and a fact that is not stored leaves nothing to prove.
+        certificate = proof(mapped, solution) if stored.all() else None
         return Stored(solution, stored, certificate, theory, load)
     refuse_if_too_large(facts, recipe)
     problem = facts.problem(recipe.normalize_outputs)
     solution = attempt(problem, recipe, start)
     stored = stored_facts(problem, solution, recipe.margin)
-    certificate = proof(problem, solution)
+    # Before other weights replace these, whose multipliers are about all facts.
+    against = None if stored.all() else refutation(problem, solution)
     if recipe.strict and not stored.all() and not solution.interrupted:
         fixed = replace(setting, candidates=problem.candidates)
         guess = capacity_of(fixed).facts
         solution = store_most(problem, recipe, attempt, solution, guess)
         stored = stored_facts(problem, solution, recipe.margin)
+    certificate = proof(problem, solution) if stored.all() else against
     return Stored(solution, stored, certificate, theory, load)
 
 

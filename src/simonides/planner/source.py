@@ -12,9 +12,11 @@ from simonides.planner.header import LONGEST_HEADER, Tensor, read_header
 from simonides.planner.strict_json import read_object
 
 if TYPE_CHECKING:
-    from simonides.planner.model import Model
+    from simonides.failures import BadArgumentError
+    from simonides.planner.model import Model, Skipped
 
 _JSON = "a model's config.json or model.safetensors.index.json"
+_MOST_NAMED = 8
 
 
 def read_model(source: str) -> Model:
@@ -22,7 +24,8 @@ def read_model(source: str) -> Model:
 
     ``source`` is a Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists
     several of them, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`. Weights are
-    not read. Raises ``ValueError`` for anything else, ``OSError`` if a file cannot be read.
+    not read. Raises ``ValueError`` for anything else, and for weights that are packed into integers, as
+    their shapes need not be those of the layers; ``OSError`` if a file cannot be read.
 
     >>> [layer.name for layer in read_model("gpt2").layers][:2]
     ['h.*.attn.c_attn', 'h.*.attn.c_proj']
@@ -40,11 +43,27 @@ def read_model(source: str) -> Model:
         raise arguments.refuse(
             "file", source, "a file that exists or a known name", f"these are {', '.join(CONFIGS)}"
         )
+    if packed := [one for one in found.skipped if one.reason == tensors.PACKED]:
+        raise _unreadable(source, packed)
     if not found.layers:
         raise arguments.refuse(
             "file", source, "a model with linear layers", "none of its tensors is one; pass another"
         )
     return found
+
+
+def _unreadable(source: str, packed: list[Skipped]) -> BadArgumentError:
+    """Return the refusal of a quantised model: a total without these layers would mislead."""
+    names = ", ".join(one.name for one in packed[:_MOST_NAMED])
+    more = "" if len(packed) <= _MOST_NAMED else f" and {len(packed) - _MOST_NAMED} more"
+    matrices = sum(one.count for one in packed)
+    return arguments.refuse(
+        "file",
+        source,
+        "a model whose weights are not packed into integers",
+        f"the shapes of {names}{more} ({matrices:,} matrices) need not be those of the layers; pass "
+        "the model's config.json, or its file from before it was quantised",
+    )
 
 
 def _from_json(path: Path) -> Model:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,13 +26,29 @@ _OTHER_TABLES = ("wpe", "relative_attention_bias")
 _HEADS = ("lm_head", "embed_out", "output")
 """Names of the map from the last layer to the tokens; only at the top, or it is a block's own."""
 
+_SCALES = re.compile(r"(.*_)?(scales?|q?zeros?|zero_points?|absmax|biases)(_inv|_\d+)?")
+"""What quantised weights keep beside them, by the last part of a name: a number for a block of entries."""
+
+_WEIGHTS = ("weight", "qweight", "packed_weight", "weight_packed")
+
+PACKED = "not floating point: packed weights, whose shape need not be the layer's"
+"""Why integers are no layer that are called weights, or have scales beside them."""
+
+_INDICES = "not floating point: indices or a mask"
+
 
 def model_of(source: str, tensors: Mapping[str, Tensor]) -> Model:
     """Return the linear layers among tensors, those of one name but for its numbers together."""
     layers: dict[str, tuple[int, int]] = {}
     skipped: dict[str, tuple[tuple[int, ...], str]] = {}
+    scaled = {
+        _home(name)
+        for name, one in tensors.items()
+        if len(one.shape) > 1 and _SCALES.fullmatch(_last(name))
+    }
     for name, tensor in tensors.items():
-        reason = _reason_to_skip(name, tensor, tensors)
+        packed = _last(name) in _WEIGHTS or _home(name) in scaled
+        reason = _reason_to_skip(name, tensor, tensors, PACKED if packed else _INDICES)
         if reason is None:
             layers[_module(name)] = _oriented(name, tensor, tensors)
         else:
@@ -47,22 +64,34 @@ def model_of(source: str, tensors: Mapping[str, Tensor]) -> Model:
     )
 
 
-def _reason_to_skip(name: str, tensor: Tensor, tensors: Mapping[str, Tensor]) -> str | None:
+def _reason_to_skip(
+    name: str, tensor: Tensor, tensors: Mapping[str, Tensor], integers: str
+) -> str | None:
     if 0 in tensor.shape:
         return "empty"
     if len(tensor.shape) < 2:
         return "a vector or a number"
+    if _SCALES.fullmatch(_last(name)):
+        return "scales or zero points of quantised weights"
     if not tensor.is_float:
-        return "not floating point: packed weights or indices"
+        return integers
     if len(tensor.shape) > 2:
         return "more than two axes: a convolution or a stack"
     if "lora_" in name:
         return "a factor of an adapter"
-    last = _module(name).rpartition(".")[2]
+    last = _last(_module(name))
     table = "embed" in last and last not in _HEADS
     if (table or last in _TOKEN_TABLES or last in _OTHER_TABLES) and _bias(name, tensors) is None:
         return "a table of vectors"
     return None
+
+
+def _home(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def _last(name: str) -> str:
+    return name.rpartition(".")[2]
 
 
 def _oriented(name: str, tensor: Tensor, tensors: Mapping[str, Tensor]) -> tuple[int, int]:
@@ -85,7 +114,7 @@ def _vocabulary(tensors: Mapping[str, Tensor]) -> int | None:
     """Return how many tokens there are by the table of their vectors, or else by the output head."""
     matrices = {_module(name): one.shape for name, one in tensors.items() if len(one.shape) == 2}
     for name, (rows, _) in matrices.items():
-        if name.rpartition(".")[2] in _TOKEN_TABLES:
+        if _last(name) in _TOKEN_TABLES:
             return rows
     return next((shape[0] for name, shape in matrices.items() if name in _HEADS), None)
 

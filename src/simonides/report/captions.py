@@ -22,7 +22,10 @@ CAPTIONS = {
     "margin": (
         "Below capacity the best memory can keep every target above its rivals by a margin, here in "
         "units of a fresh output's score. It vanishes at capacity. The curve is that of independent "
-        "features; matrices of small dimension keep a quarter to a third less."
+        "features; small matrices keep less. Half full, a gap that is the same for all facts was measured "
+        "a quarter to a third below it at dimension 12 to 28; one over the lengths of its own vectors, as "
+        "certificates prove it, 8 to 15% below at dimension 25 and 3 to 10% at 50. At nine tenths of "
+        "capacity no difference could be told."
     ),
     "tail": (
         "If the target need only exceed the mean of its strongest rivals, the price no longer grows "

@@ -42,7 +42,12 @@ if TYPE_CHECKING:
     from simonides.reproduction.run import Reproduction
 
 _ENDINGS = (".svg", ".pdf", ".png")
-_KINDS = {Verdict.AGREES: "agrees", Verdict.IN_PART: "part", Verdict.DISAGREES: "disagrees"}
+_KINDS = {
+    Verdict.AGREES: "agrees",
+    Verdict.IN_PART: "part",
+    Verdict.DISAGREES: "disagrees",
+    Verdict.UNDECIDED: "undecided",
+}
 
 
 def write_report(

@@ -244,7 +244,7 @@ def chosen(names: Sequence[str]) -> list[Figure]:
                 "figure",
                 one.name,
                 f"one that can be made without {one.extra}",
-                f"pip install 'simonides[{one.extra}]'",
+                arguments.install(str(one.extra)),
             )
     return [
         figure

@@ -44,7 +44,7 @@ def caveats(
     if deep and architecture.centred and np.any(frozen):
         notes.append(
             "Frozen centred attention: predicted gradients of deep networks are too large, at beta = 3 "
-            "by a factor of 20 where they were measured (24 layers)."
+            "by a factor of 16 where they were measured (24 layers)."
         )
     if architecture.tokens >= MANY_TOKENS * architecture.dim:
         notes.append(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.reproduction.claims import capacities, equivalence, mechanism
+from simonides.reproduction.claims import capacities, equivalence, mechanism, protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
@@ -29,7 +29,7 @@ _CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Results], Claim]], ...] = (
     (("regimes",), mechanism.raises_targets),
     (("spectra", "regimes"), mechanism.gaussian_equivalence),
     (("accuracy",), mechanism.first_moment),
-    (("protocol",), mechanism.adam_agrees),
+    (("protocol",), protocol.adam_agrees),
 )
 
 SWEEPS = tuple(dict.fromkeys(sweep for needs, _ in _CLAIMS for sweep in needs))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,21 @@ import numpy as np
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.reproduction.capacities import difference
-from simonides.reproduction.claims.claim import Claim, Verdict, graded, is_near
+from simonides.reproduction.claims.claim import (
+    Finding,
+    MissingError,
+    graded,
+    is_near,
+    stated,
+    undecided,
+    worst,
+)
+from simonides.reproduction.claims.complete import (
+    FEWEST,
+    has_error,
+    regimes,
+    whole_instances,
+)
 from simonides.reproduction.claims.statistics import (
     chance_of_zero,
     distance,
@@ -17,13 +32,14 @@ from simonides.reproduction.claims.statistics import (
     smallest_p,
 )
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, largest_common_dim, regime_of, score_distribution
+from simonides.reproduction.results import groups, score_distribution
 from simonides.reproduction.spectra import measured_distribution, near_capacity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from simonides.arrays import Reals
+    from simonides.reproduction.claims.claim import Verdict
     from simonides.reproduction.results import Results, Row
 
 _LEVEL = 0.01
@@ -38,30 +54,43 @@ _ACCURACY_SLACK, _ACCURACY_SMALL = 0.005, 0.05
 _SMALL_DISTANCE = 0.1
 """Of distribution functions: a third of that between the laws at capacity and at initialisation."""
 
+_COMPARED = "largest difference of distribution functions, instances exchanged for p"
+
 _CRITERION = (
     "agrees: distances below 0.1, a third of that between the laws at capacity and at initialisation, and "
-    "smallest p times their number at least 0.01, the chance of calling equal laws different, with "
-    "instances enough for p to be lower; disagrees: a distance of 0.1 or more whose p is lower, or as low "
-    "as so few instances allow; in part: otherwise"
+    "smallest p times their number at least 0.01, the chance of calling equal laws different{each}, with "
+    "instances enough for p to be lower; disagrees: a distance of 0.1 or more whose p is lower; not "
+    "decided: too few instances everywhere for p to be lower; in part: otherwise"
 )
 
 
-def thresholds(results: Results) -> Claim:
+@stated(
+    "equal-thresholds",
+    "Original and decoupled problem have the same capacity; measured transitions are "
+    "indistinguishable at all dimensions tested (Section 3.1)",
+    "no difference",
+    data="sweeps/thresholds, Figure difference",
+    criterion="agrees: p at least 0.01, the chance of calling equal capacities different; in part: at the "
+    "largest d they differ by less than 5%, terms of order 1/d at d = 20",
+)
+def thresholds(results: Results) -> Finding:
     """Check that the two thresholds are indistinguishable."""
-    table = difference(results)["measured"].records()
-    excesses = {row["dim"]: Estimate(row["excess"], row["excess_stderr"]) for row in table}
-    words = ", ".join(f"{one.scaled(100)}% at d = {dim:g}" for dim, one in excesses.items())
+    found = {
+        row["dim"]: Estimate(row["excess"], row["excess_stderr"])
+        for row in difference(results)["measured"].records()
+    }
+    excesses = {dim: one for dim, one in found.items() if has_error(one)}
+    if not excesses:
+        raise MissingError(
+            f"thresholds of both problems at one dimension, {FEWEST} instances or more of each"
+        )
+    words = ", ".join(
+        f"{_signed(one.scaled(100))}% at d = {dim:g}" for dim, one in excesses.items()
+    )
     chance = chance_of_zero([*excesses.values()])
-    return Claim(
-        "equal-thresholds",
-        "Original and decoupled problem have the same capacity; measured transitions are "
-        "indistinguishable at all dimensions tested (Section 3.1)",
-        "no difference",
-        f"the original's is larger by {words}; p = {chance:.1g} for no difference",
+    return Finding(
+        f"original minus decoupled, over decoupled: {words}; p = {chance:.1g} for no difference",
         verdict_on_differences([*excesses.values()]),
-        "sweeps/thresholds, Figure difference",
-        "agrees: p at least 0.01, the chance of calling equal capacities different; in part: at the "
-        "largest d they differ by less than 5%, terms of order 1/d at d = 20",
     )
 
 
@@ -70,112 +99,147 @@ def verdict_on_differences(excesses: Sequence[Estimate]) -> Verdict:
     return graded(chance_of_zero(excesses) >= _LEVEL, abs(excesses[-1].value) < _SMALL)
 
 
-def curves(results: Results) -> Claim:
+@stated(
+    "equal-curves",
+    "The whole curves of accuracy against the load match, not just the transition "
+    "(Section 3.1, Fig. 1)",
+    "no difference",
+    data="sweeps/accuracy, Figure 1",
+    criterion="agrees: within 3 standard errors and 0.005, less than a mark's height in the figure; in "
+    "part: 0.05, what a load higher by a few percent costs",
+)
+def curves(results: Results) -> Finding:
     """Check that accuracy beyond capacity is the same."""
     words, differences = [], []
     for (dim,), part in groups(results.rows("accuracy"), "dim").items():
-        both = [[row for row in part if row["problem"] == problem] for problem in BOTH]
-        shared = set.intersection(*({row["facts"] for row in one} for one in both))
-        means = [_beyond([row for row in one if row["facts"] in shared]) for one in both]
-        if min(len(one) for one in means) < 2:
+        both = [
+            [row for row in part if row["problem"] == problem and _is_beyond(row)]
+            for problem in BOTH
+        ]
+        shared = set.intersection(*({(row["facts"],) for row in one} for one in both))
+        means = [_mean_accuracies(one, shared) for one in both]
+        if min(len(one) for one in means) < FEWEST:
             continue
         original, decoupled = (Estimate.of_mean(np.array(one)) for one in means)
         gap = Estimate(
             original.value - decoupled.value, float(np.hypot(original.stderr, decoupled.stderr))
         )
         differences.append(gap)
-        words.append(f"{gap} at d = {dim}")
-    return Claim(
-        "equal-curves",
-        "The whole curves of accuracy against the load match, not just the transition "
-        "(Section 3.1, Fig. 1)",
-        "no difference",
+        words.append(f"{_signed(gap)} at d = {dim}")
+    if not differences:
+        raise MissingError(
+            "accuracies of both problems at the same loads beyond capacity, all of them for "
+            f"{FEWEST} instances or more of each"
+        )
+    return Finding(
         "original minus decoupled accuracy, mean over loads 1.02 to 1.5 times capacity: "
         + ", ".join(words),
         graded(
             all(is_near(gap, 0.0, _ACCURACY_SLACK) for gap in differences),
             all(is_near(gap, 0.0, _ACCURACY_SMALL) for gap in differences),
         ),
-        "sweeps/accuracy, Figure 1",
-        "agrees: within 3 standard errors and 0.005, less than a mark's height in the figure; in part: "
-        "0.05, what a load higher by a few percent costs",
     )
 
 
-def spectra(results: Results) -> Claim:
+@stated(
+    "equal-spectra",
+    "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
+    "same law",
+    data="sweeps/spectra, sweeps/regimes, Figure 3",
+    criterion="Each rank at the largest d with instances enough. " + _CRITERION.format(each=""),
+)
+def spectra(results: Results) -> Finding:
     """Check that singular values at capacity have the same law."""
-    near = near_capacity(results)
-    dim = largest_common_dim(near)
-    parts = {
-        f"κ = {fraction:g}": part
-        for (at, fraction), part in groups(near, "dim", "rank_fraction").items()
-        if at == dim
-    }
-    words, verdict = compared(parts, measured_distribution)
-    return Claim(
-        "equal-spectra",
-        "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
-        "same law",
-        f"d = {dim}, largest difference of distribution functions, instances exchanged for p: {words}",
-        verdict,
-        "sweeps/spectra, sweeps/regimes, Figure 3",
-        _CRITERION,
-    )
+    by_rank = groups(near_capacity(results), "rank_fraction")
+    if not by_rank:
+        raise MissingError("singular values at capacity")
+    parts = {}
+    for (fraction,), rows in by_rank.items():
+        dim, part = _most_telling(rows, len(by_rank))
+        parts[f"κ = {fraction:g}, d = {dim}"] = part
+    found = compared(parts, measured_distribution)
+    return Finding(f"{_COMPARED}: {found.words}", found.verdict)
 
 
-def scores(results: Results) -> Claim:
-    """Check that target scores have the same law."""
-    found = results.rows("regimes")
-    dim = largest_common_dim(found)
-    parts: dict[str, list[Row]] = {}
-    for row in found:
-        if row["dim"] == dim:
-            parts.setdefault(f"{regime_of(row):g} of capacity", []).append(row)
-    words, verdict = compared(parts, lambda row: score_distribution(row, "target"))
-    return Claim(
-        "equal-scores",
-        "Target scores have the same law in the two problems (Section 3.3, Fig. 4)",
-        "same law",
-        f"d = {dim}, largest difference of distribution functions, instances exchanged for p: {words}",
-        verdict,
-        "sweeps/regimes, Figure 4",
-        _CRITERION,
-    )
+def _most_telling(rows: list[Row], parts: int) -> tuple[int, list[Row]]:
+    """Return the largest dimension whose instances can tell laws apart in one of so many parts.
 
-
-def compared(parts: dict[str, list[Row]], law: Callable[[Row], Reals]) -> tuple[str, Verdict]:
-    """Return in words how far apart the laws of the two problems are in each part, and the verdict.
-
-    Laws are told apart if p is below the level shared among the parts; with few instances p cannot be, and
-    the verdict is not that they agree.
+    Where there is none, it is the one whose instances come nearest to that.
     """
-    words, decidable, told, close, possible = [], [], [], [], []
+    dims = {dim: part for (dim,), part in groups(rows, "dim").items()}
+    least = {dim: smallest_p(*_counts(part)) for dim, part in dims.items()}
+    told = [dim for dim, p in least.items() if p < _LEVEL / parts]
+    dim = max(told) if told else min(least, key=lambda one: (least[one], -one))
+    return dim, dims[dim]
+
+
+def _counts(part: list[Row]) -> list[int]:
+    return [sum(row["problem"] == problem for row in part) for problem in BOTH]
+
+
+@stated(
+    "equal-scores",
+    "Target and off-target scores have the same laws in the two problems (Section 3.3, Fig. 4)",
+    "same laws",
+    data="sweeps/regimes, Figure 4",
+    criterion=_CRITERION.format(each=", of either kind of scores"),
+)
+def scores(results: Results) -> Finding:
+    """Check that scores have the same law, targets and the others."""
+    by_regime = regimes(results)
+    dim = next(iter(by_regime.values()))[0]["dim"]
+    parts = {f"{regime:g} of capacity": part for regime, part in by_regime.items()}
+    targets, rivals = (
+        compared(parts, partial(score_distribution, kind=kind)) for kind in ("target", "rival")
+    )
+    return Finding(
+        f"d = {dim}, {_COMPARED}: targets, {targets.words}. Off target, {rivals.words}",
+        worst([targets.verdict, rivals.verdict]),
+    )
+
+
+def compared(parts: Mapping[str, list[Row]], law: Callable[[Row], Reals]) -> Finding:
+    """Return how far apart the laws of the two problems are in each part, and the verdict.
+
+    Laws are told apart if p is below the level shared among the parts. With few instances p cannot be: such
+    parts neither agree nor disagree, and where there are no others nothing is decided.
+    """
+    words, told, close, unsure = [], [], [], []
     level = _LEVEL / len(parts)
     for name, part in parts.items():
         one, other = (
             np.array([law(row) for row in part if row["problem"] == problem]) for problem in BOTH
         )
+        counts = f"{len(one)} and {len(other)}"
+        if smallest_p(len(one), len(other)) >= level:
+            unsure.append(name)
+        if not (len(one) and len(other)):
+            words.append(f"{name}: nothing to compare ({counts})")
+            continue
         chance, apart = permutation_p(one, other), distance(one, other)
-        least = smallest_p(len(one), len(other))
-        decidable.append(least < level)
         told.append(chance < level)
-        possible.append(apart < _SMALL_DISTANCE or chance > max(level, least) * (1 + 1e-9))
-        words.append(f"{name}: {apart:.3f} (p = {chance:.2g}, {len(one)} and {len(other)})")
         close.append(apart < _SMALL_DISTANCE)
-    verdict = graded(all(decidable) and all(close) and not any(told), all(possible))
-    if not all(decidable) and verdict is not Verdict.DISAGREES:
-        words.append("too few instances to tell")
-    return "; ".join(words), verdict
+        words.append(f"{name}: {apart:.3f} (p = {chance:.2g}, {counts})")
+    if len(unsure) == len(parts):
+        return undecided("instances enough for p to tell", "; ".join(words))
+    if unsure:
+        words.append(f"too few instances to tell: {', '.join(unsure)}")
+    apart_for_sure = any(a and not b for a, b in zip(told, close, strict=True))
+    verdict = graded(not unsure and all(close) and not any(told), not apart_for_sure)
+    return Finding("; ".join(words), verdict)
 
 
-def _beyond(rows: list[Row]) -> list[float]:
-    """Return each instance's mean accuracy beyond capacity."""
-    kept = [
-        row
-        for row in rows
-        if 1.02 < row["facts"] / predicted(row["problem"], row["dim"], None) < 1.5
-    ]
+def _is_beyond(row: Row) -> bool:
+    return bool(1.02 < row["facts"] / predicted(row["problem"], row["dim"], None) < 1.5)
+
+
+def _mean_accuracies(rows: list[Row], facts: Collection[tuple[object, ...]]) -> list[float]:
+    """Return the mean accuracy of each instance that has all these numbers of facts."""
     return [
         float(np.mean([row["accuracy"] for row in part]))
-        for part in groups(kept, "instance").values()
+        for part in whole_instances(rows, facts, "facts")
     ]
+
+
+def _signed(one: Estimate) -> str:
+    return f"+{one}" if one.value >= 0 else str(one)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
@@ -93,3 +94,33 @@ def exponent(x: Sequence[float], y: Sequence[Estimate]) -> Estimate:
     spread = float(weights @ centred**2)
     exact = all(one.stderr == 0 for one in y)
     return Estimate(float(weights @ (centred * values)) / spread, 0.0 if exact else spread**-0.5)
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line fitted to estimates: its value at zero, and how far they lie from it.
+
+    ``chi_square`` is the sum of their squared distances in standard errors, ``degrees`` their number less
+    the two that a line takes.
+    """
+
+    at_zero: Estimate
+    chi_square: float
+    degrees: int
+
+
+def line(x: Sequence[float], y: Sequence[Estimate]) -> Line:
+    """Return the line through estimates by least squares, weighted by their inverse variances.
+
+    >>> fitted = line([1, 2, 3], [Estimate(5 - 2 * x, 0.1) for x in (1, 2, 3)])
+    >>> print(fitted.at_zero, f"{fitted.chi_square:.3f}", fitted.degrees)
+    5.00 ± 0.15 0.000 1
+    """
+    errors = np.array([one.stderr for one in y])
+    values = np.array([one.value for one in y]) / errors
+    columns = np.stack((np.ones(len(x)), np.asarray(x, dtype=np.float64)), axis=1) / errors[:, None]
+    covariance = np.linalg.inv(columns.T @ columns)
+    found = covariance @ (columns.T @ values)
+    left = values - columns @ found
+    at_zero = Estimate(float(found[0]), float(covariance[0, 0] ** 0.5))
+    return Line(at_zero, float(left @ left), len(x) - 2)
