@@ -2,12 +2,15 @@
 
 import numpy as np
 import pytest
+from matplotlib.patches import Patch
+from matplotlib.text import Text
 
 from simonides.curves import mechanism, signal, storage
 from simonides.curves.catalogue import CURVES
 from simonides.curves.table import Table
 from simonides.figures.catalogue import draw
-from simonides.figures.style import save
+from simonides.figures.signal import CLASSES, HATCHES, SHAPES
+from simonides.figures.style import WIDEST, save
 from simonides.signal.architecture import Architecture
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.propagation import propagate
@@ -37,11 +40,27 @@ QUICK = {
 def test_every_axis_and_line_is_labelled(name):
     figure = draw(QUICK[name]())
     assert figure.axes
-    for position, axes in enumerate(figure.axes):
+    for axes in (one for one in figure.axes if one.get_visible()):
         assert axes.get_xlabel()
         assert axes.get_title(loc="left")
-        if position == 0 or name != "spectrum":  # its panels share the first one's label
+        if axes.get_subplotspec().is_first_col() or name != "spectrum":  # its rows share a label
             assert axes.get_ylabel()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_a_page_shows_every_picture_unshrunk_with_text_of_seven_points(name):
+    figure = draw(QUICK[name]())
+    assert figure.get_figwidth() <= WIDEST
+    texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+    assert min(text.get_fontsize() for text in texts) >= 7
+
+
+def test_fields_of_a_diagram_differ_without_colour():
+    figure = draw(QUICK["trainability"]())
+    shown = [one for one in figure.axes[0].get_legend().legend_handles if isinstance(one, Patch)]
+    assert len(shown) > 1
+    assert len({one.get_hatch() for one in shown}) == len(shown)
+    assert len(set(HATCHES)) == len(set(SHAPES)) == len(CLASSES)
 
 
 def test_the_line_is_the_column():

@@ -1,10 +1,14 @@
 """Every figure is drawn from stored results, and shows what they hold."""
 
 import math
+from itertools import product
 
 import numpy as np
 import pytest
+from looks import assert_fits_a_page, nameless, twins
+from matplotlib.figure import Figure
 
+from simonides.curves.table import Table
 from simonides.experiments.expand import predicted
 from simonides.failures import BadArgumentError
 from simonides.figures.paper.catalogue import PICTURES, draw
@@ -13,6 +17,9 @@ from simonides.reproduction.catalogue import FIGURES, chosen, needed
 from simonides.reproduction.plans import PLANS
 from simonides.reproduction.results import SCORE_GRID, score_distribution, where
 from simonides.reproduction.run import sweeps_for
+from simonides.reproduction.training import between_nodes
+from simonides.theory.hebbian import signal
+from simonides.theory.setting import Setting
 
 HEAVY = {"1", "2", "A.1"} | {
     f"signal-{name}" for name in ("skip", "placement", "trainability", "training")
@@ -30,12 +37,87 @@ def test_every_axis_and_line_of_every_figure_is_labelled(name, results):
     assert all(len(table) for table in tables.values())
     picture = draw(name, tables)
     shown = [axes for axes in picture.axes if axes.get_visible()]
-    named = [text for axes in shown for text in axes.get_legend_handles_labels()[1]]
-    assert named
-    assert picture.legends or any(axes.get_legend() for axes in shown)
+    legends = [*picture.legends, *(axes.get_legend() for axes in shown if axes.get_legend())]
+    assert legends
     for axes in shown:
         assert axes.get_xlabel()
         assert axes.get_title(loc="left")
+        assert axes.get_ylabel() or not axes.get_subplotspec().is_first_col()
+        assert nameless(axes, legends) == []
+        assert twins(axes) == []
+    assert_fits_a_page(picture)
+
+
+def test_the_check_sees_lines_without_a_name_and_lines_alike():
+    axes = Figure().subplots()
+    axes.plot([0, 1], [0, 1], "r-", label="named")
+    axes.plot([0, 1], [1, 0], "r-")
+    axes.errorbar([0, 1], [1, 1], [0.1, 0.1], fmt="bo", label="bars")
+    axes.plot([0, 1], [0, 0], "g--")
+    axes.axvline(0.5)
+    legend = axes.legend()
+    assert len(nameless(axes, [legend])) == 2, "the dashes, and the vertical"
+    assert len(twins(axes)) == 1
+    axes.text(0.5, 1, "half")
+    axes.plot([], [], "g--", label="dashes")
+    assert nameless(axes, [axes.legend()]) == []
+
+
+@pytest.mark.parametrize("name", ["A.2", "C.2"])
+def test_tables_say_their_dimension(name, results):
+    tables = FIGURES[name].tables(results)
+    dims = {key: tables[key].distinct("dim") for key in tables if key != "theory"}
+    assert set(map(tuple, dims.values())) == {(8.0,) if name == "A.2" else (200.0,)}
+
+
+def test_curves_of_theory_are_smooth_and_pass_through_their_nodes():
+    load = np.array([0.1, 0.89, 0.9, 0.94, 1.05, 1.3])
+    accuracy, loss = np.array([1, 1, 0.68, 0.52, 0.42, 0.25]), np.array([0, 0, 1.7, 2.2, 2.8, 3.7])
+    columns = {"dim": np.full(6, 50.0), "load": load, "accuracy": accuracy, "loss": loss}
+    curve = between_nodes(Table("theory", "", columns))
+    x = curve["load"]
+    assert np.all(np.diff(x) > 0)
+    assert (x[0], x[-1]) == (0.1, 1.3)
+    assert np.all(np.diff(curve["accuracy"]) <= 0)
+    assert np.all(np.diff(curve["loss"]) >= 0)
+    chord = np.interp(x, load, accuracy)
+    np.testing.assert_allclose(np.interp(load, x, curve["accuracy"]), accuracy, atol=0.01)
+    below = (x > 0.95) & (x < 1.04)
+    assert np.all(curve["accuracy"][below] < chord[below])
+    np.testing.assert_array_equal(curve["accuracy"][x <= 0.89], 1.0)
+
+
+def test_nodes_that_small_sizes_round_together_count_once():
+    columns = {
+        "dim": np.full(4, 6.0), "load": np.array([0.3, 1.4, 1.4, 2.0]),
+        "accuracy": np.array([1, 0.8, 0.8, 0.6]), "loss": np.array([0, 0.5, 0.5, 1.0]),
+    }  # fmt: skip
+    curve = between_nodes(Table("theory", "", columns))
+    assert np.all(np.isfinite(curve["accuracy"]))
+    assert curve["accuracy"][-1] == pytest.approx(0.6)
+
+
+def test_theory_is_drawn_through_many_sizes(results):
+    dims = FIGURES["C.1"].tables(results)["theory"]["dim"]
+    assert np.max(dims[1:] / dims[:-1]) < 1.35
+
+
+def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
+    tables = FIGURES["4"].tables(results)
+    (line,) = (
+        line for line in draw("4", tables).axes[0].get_lines() if "normal" in line.get_label()
+    )
+    x = line.get_xdata()
+    np.testing.assert_allclose(line.get_ydata(), np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi))
+
+
+def test_the_hebbian_laws_are_those_of_each_problem(results):
+    theory = FIGURES["D.1"].tables(results)["theory"].where("regime", 1.0)
+    facts = FIGURES["D.1"].tables(results)["measured"].where("regime", 1.0)["facts"][0]
+    for code, outputs in enumerate(("shared", "decoupled")):
+        law = theory.where("decoupled", float(code))
+        mean = law["score"] @ law["target"] / law["target"].sum()
+        assert mean == pytest.approx(signal(Setting(8, 8, outputs=outputs), facts), abs=0.01)
 
 
 def test_figures_pictures_and_plans_name_the_same():
@@ -97,8 +179,8 @@ def test_histograms_are_densities(results):
         table = FIGURES[name].tables(results)["measured"]
         step = SCORE_GRID[1] - SCORE_GRID[0]
         for regime in table.distinct("regime"):
-            part = table.where("regime", regime).where("decoupled", 0.0)
-            for kind in ("target", "rival"):
+            for code, kind in product((0.0, 1.0), ("target", "rival")):
+                part = table.where("regime", regime).where("decoupled", code)
                 assert np.sum(part[kind]) * step == pytest.approx(1.0, abs=0.02), (name, regime)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.figures.style import GREY, SERIES, THEORY, canvas, reference_line
+from simonides.figures.style import GREY, SERIES, THEORY, WIDEST, canvas, reference_line
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +40,7 @@ def scores(table: Table) -> Figure:
 def spectrum(table: Table) -> Figure:
     """Draw singular values at capacity and at initialisation, one panel per rank fraction."""
     fractions = table.distinct("rank_fraction")
-    figure, panels = canvas(len(fractions), width=2.6, height=2.8)
+    figure, panels = canvas(len(fractions), columns=2, height=2.5)
     for axes, fraction in zip(panels, fractions, strict=True):
         part = table.where("rank_fraction", fraction)
         x = part["singular_value"]
@@ -53,7 +53,8 @@ def spectrum(table: Table) -> Figure:
             xlim=(0, 1.02),
             ylim=(0, top),
         )
-    panels[0].set_ylabel("density")
+    for axes in panels[::2]:
+        axes.set_ylabel("density")
     panels[0].legend(loc="upper left", fontsize=7.5)
     return figure
 
@@ -117,7 +118,7 @@ def hebbian(table: Table) -> Figure:
 
 def trained(table: Table) -> Figure:
     """Draw accuracy, loss and norm of the trained memory around capacity."""
-    figure, panels = canvas(3, width=3.5)
+    figure, panels = canvas(3, width=WIDEST / 3, height=2.8)
     labels = {
         "accuracy": "training accuracy",
         "loss": "cross-entropy",

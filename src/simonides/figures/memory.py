@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def diagnosis(found: Diagnosis) -> Figure:
     """Draw scores, leads, singular values and load."""
     with house_style():
-        figure, (scores, leads, spectrum, load) = canvas(4, width=3.5)
+        figure, (scores, leads, spectrum, load) = canvas(4, columns=2, height=2.9)
         _scores(scores, found)
         _leads(leads, found)
         _spectrum(spectrum, found)
@@ -99,6 +99,7 @@ def _leads(axes: Axes, found: Diagnosis) -> None:
     reference_line(axes, found.margin, "margin", vertical=True)
     axes.set(title="Leads", xlabel="lead over the best rival", ylabel="facts")
     axes.set_yscale("log")
+    axes.set_ylim(top=2 * axes.get_ylim()[1])  # room for the margin's name
     axes.legend(loc="best", fontsize=7.5)
 
 

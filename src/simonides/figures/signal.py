@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides.figures.style import GREY, INK, SERIES, canvas, reference_line
+from simonides.figures.style import GREY, INK, SERIES, WIDEST, canvas, reference_line
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
+    from simonides.arrays import Reals
     from simonides.curves.table import Table
 
 CLASSES = (
@@ -22,8 +25,20 @@ CLASSES = (
 )
 """Classes in the order of their codes, and a colour for each."""
 
+HATCHES = ("", "///", "..", "xx", "\\\\\\")
+SHAPES = ("o", "s", "^", "P", "v")
+"""Their fields and marks without colour."""
+
+MARKS = "os^D"
+"""Of series that are measured, beside their dashes."""
+
+_HATCH = "#7f8a96"
+_LEVELS: dict[float, Any] = {0.5: "-", 0.9: "--", 0.99: ":"}
+"""Cosines of which lines are drawn, and their dashes."""
+
 _PLACEMENTS = ("post-norm", "pre-norm", "post-norm, centred", "pre-norm, centred")
 _LIMIT: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2)), "linewidth": 1.3}
+_LIMITS = (_LIMIT, {"color": INK, "linestyle": (0, (1, 1)), "linewidth": 1.1})
 
 
 def attention(table: Table) -> Figure:
@@ -41,18 +56,18 @@ def attention(table: Table) -> Figure:
         axes.set(xlabel=r"score strength $\beta$", xlim=(0, 4), ylim=(0, 1.04))
     left.set(title=table.title, ylabel=r"participation $Y = \sum A^2$")
     right.set(title="and so does its entropy fall", ylabel=r"entropy / $\log T$")
-    left.legend(loc="upper left", bbox_to_anchor=(0, 0.9))
-    right.legend(loc="upper right")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
 def depth(table: Table) -> Figure:
     """Draw the cosine through depth: theory, its limit, and networks."""
-    figure, (axes,) = canvas(width=5.6)
-    for style, marker, beta in zip(SERIES, "os", table.distinct("beta"), strict=False):
-        part = table.where("beta", beta)
-        axes.plot(part["layer"], part["cosine"], label=rf"$\beta$ = {beta:g}, theory", **style)
-        axes.plot(part["layer"], part["cosine_limit"], **_LIMIT)
+    figure, (axes,) = canvas(width=5.6, height=3.7)
+    betas = table.distinct("beta")
+    for style, limit, marker, beta in zip(SERIES, _LIMITS, MARKS, betas, strict=False):
+        part, name = table.where("beta", beta), rf"$\beta$ = {beta:g}"
+        axes.plot(part["layer"], part["cosine"], label=f"{name}, theory", **style)
+        axes.plot(part["layer"], part["cosine_limit"], label=f"{name}, many tokens", **limit)
         axes.errorbar(
             part["layer"],
             part["cosine_simulated"],
@@ -61,9 +76,8 @@ def depth(table: Table) -> Figure:
             markersize=3,
             color=style["color"],
             alpha=0.7,
-            label=f"{table.settings['networks']:.0f} networks (±2 s.e.)",
+            label=f"{name}, {table.settings['networks']:.0f} networks (±2 s.e.)",
         )
-    axes.plot([], [], label="theory, many tokens", **_LIMIT)
     axes.set(
         title=f"{table.title} (T = {table.settings['tokens']:g}, d = {table.settings['dim']:g})",
         xlabel="layer",
@@ -71,7 +85,7 @@ def depth(table: Table) -> Figure:
         xlim=(0, None),
         ylim=(0, 1.02),
     )
-    axes.legend(loc="upper left")
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, handlelength=2.2)
     return figure
 
 
@@ -93,7 +107,7 @@ def gradients(table: Table) -> Figure:
     """Draw the query weights' gradient of one layer against beta."""
     figure, (axes,) = canvas(width=5.6)
     sizes = dict.fromkeys(zip(table["dim"].tolist(), table["tokens"].tolist(), strict=True))
-    for style, marker, (dim, tokens) in zip(SERIES, "os^D", sizes, strict=False):
+    for style, marker, (dim, tokens) in zip(SERIES, MARKS, sizes, strict=False):
         part = table.where("dim", dim).where("tokens", tokens)
         axes.plot(part["beta"], part["query"], **style)
         axes.errorbar(
@@ -126,35 +140,57 @@ def gradients(table: Table) -> Figure:
 def trainability(table: Table) -> Figure:
     """Draw the class of networks over two hyper-parameters, with lines of equal cosine."""
     from matplotlib.colors import ListedColormap
+    from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
     figure, (axes,) = canvas(width=6.4, height=4.0)
     x_name, y_name = list(table.columns)[:2]
     shape = (int(table.settings["rows"]), int(table.settings["columns"]))
     x, y = table[x_name].reshape(shape), table[y_name].reshape(shape)
-    codes = table["outcome"].reshape(shape)
+    codes, cosine = table["outcome"].reshape(shape), table["cosine"].reshape(shape)
     colours = ListedColormap([colour for _, colour in CLASSES])
     axes.pcolormesh(x, y, codes, cmap=colours, vmin=-0.5, vmax=len(CLASSES) - 0.5, rasterized=True)
+    present = [int(code) for code in np.unique(codes)]
+    handles: list[Any] = [
+        Patch(facecolor=CLASSES[code][1], edgecolor=_HATCH, linewidth=0, hatch=HATCHES[code],
+              label=CLASSES[code][0])
+        for code in present
+    ]  # fmt: skip
     if min(shape) > 1:
-        lines = axes.contour(
-            x, y, table["cosine"].reshape(shape), levels=[0.5, 0.9, 0.99],
-            colors=INK, linewidths=0.8,
-        )  # fmt: skip
-        axes.clabel(lines, fontsize=7.5, fmt=lambda level: f"cosine {level:g}")
-    present = [CLASSES[int(code)] for code in np.unique(codes)]
-    axes.legend(
-        handles=[Patch(color=colour, label=name) for name, colour in present],
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-    )
+        for code in present:
+            _hatch(axes, x, y, codes == code, HATCHES[code])
+        lines = {
+            level: dash for level, dash in _LEVELS.items() if cosine.min() < level < cosine.max()
+        }
+        if lines:
+            axes.contour(
+                x, y, cosine, levels=list(lines), linestyles=list(lines.values()), colors=INK,
+                linewidths=1.1,
+            )  # fmt: skip
+        # Named aside and not on the lines, where marks of networks may lie.
+        handles += [
+            Line2D([], [], color=INK, linewidth=1.1, linestyle=dash, label=f"cosine {level:g}")
+            for level, dash in lines.items()
+        ]
+        axes.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0))
     axes.set(title=table.title, xlabel=_words(x_name), ylabel=_words(y_name))
     axes.grid(visible=False)
     return figure
 
 
+def _hatch(axes: Axes, x: Reals, y: Reals, inside: NDArray[np.bool_], pattern: str) -> None:
+    """Hatch where a class is, so that print in grey keeps fields apart."""
+    if pattern:
+        field = axes.contourf(
+            x, y, inside.astype(np.float64), levels=[0.5, 1.5], colors="none", hatches=[pattern]
+        )
+        field.set(edgecolor=_HATCH, linewidth=0)
+
+
 def propagation(table: Table) -> Figure:
     """Draw what happens to a signal, block by block."""
-    figure, (left, middle, right) = canvas(3, width=3.6)
+    figure, (left, middle, right) = canvas(3, columns=2, height=2.9)
     layer = table["layer"]
     left.plot(layer, table["cosine"], label="cosine", **SERIES[0])
     left.plot(layer, table["entropy_fraction"], label=r"entropy / $\log T$", **SERIES[1])
@@ -186,7 +222,7 @@ def measured(table: Table) -> Figure:
     """Draw what was measured in a model, block by block, over theory where there is one."""
     from matplotlib.ticker import MaxNLocator
 
-    figure, panels = canvas(3, width=3.3, height=2.9)
+    figure, panels = canvas(3, width=WIDEST / 3, height=2.7)
     names = {
         "cosine": "cosine of two tokens",
         "entropy_fraction": r"entropy / $\log T$",

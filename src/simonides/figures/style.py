@@ -30,6 +30,9 @@ SERIES: tuple[dict[str, Any], ...] = (
 
 FORMATS = (".png", ".svg", ".pdf")
 
+WIDEST = 7.2
+"""Inches: a picture of a page's width, so that print need not shrink its text."""
+
 _RC: Any = {
     "font.family": "DejaVu Sans",
     "font.size": 9.5,
@@ -67,14 +70,18 @@ def house_style() -> AbstractContextManager[None]:
 
 
 def canvas(
-    panels: int = 1, *, width: float = 4.4, height: float = 3.3
+    panels: int = 1, *, columns: int | None = None, width: float = WIDEST / 2, height: float = 3.3
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels side by side."""
+    """Return a figure with panels side by side, or in rows of so many columns."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(width * panels, height), layout="constrained")
-    axes = figure.subplots(1, panels, squeeze=False)
-    return figure, list(axes[0])
+    columns = min(columns or panels, panels)
+    lines = -(-panels // columns)
+    figure = Figure(figsize=(width * columns, height * lines), layout="constrained")
+    axes = list(figure.subplots(lines, columns, squeeze=False).ravel())
+    for unused in axes[panels:]:
+        unused.set_visible(False)
+    return figure, axes[:panels]
 
 
 def checked_path(path: str | Path) -> Path:

@@ -45,8 +45,9 @@ FIGURES = {
             "Training accuracy against the load",
             "Facts recalled at the minimum of the cross-entropy, means over instances with their standard "
             "deviation for the decoupled problem. The line is the finite-size theory of that minimum for "
-            "the decoupled problem, with nothing fitted; dashed verticals are the finite-size capacity "
-            "and the paper's limit 1/2.",
+            "the decoupled problem, with nothing fitted: computed at the crosses, and between them a "
+            "monotone interpolation. Verticals are the finite-size capacity (dotted) and the paper's limit "
+            "1/2 (dashed).",
             ("accuracy",),
             training.figure_1,
         ),
@@ -54,8 +55,10 @@ FIGURES = {
             "2",
             "Accuracy by rank, and the Hebbian rule",
             "As Figure 1 for matrices of bounded rank m = κd (two linear layers). Verticals: the "
-            "limit of eq. 9 and, for the largest dimension drawn, the finite-size capacity. The Hebbian "
-            "rule and its theory are drawn with κ = 1.",
+            "limit of eq. 9 and, for the largest dimension drawn, the finite-size capacity. Lines of "
+            "theory, for κ = 1, interpolate the points that Figure 1 marks. The Hebbian rule (marks) and "
+            "its theory (lines) are drawn with κ = 1, at the largest dimension at which both problems were "
+            "measured.",
             ("accuracy", "rank", "hebbian"),
             training.figure_2,
         ),
@@ -71,10 +74,11 @@ FIGURES = {
         Figure(
             "4",
             "Scores below, near and above capacity",
-            "Target and off-target scores, off-target variance one. Theory: below capacity the law at the "
-            "largest margin (training stops as soon as all is recalled, so it need not follow it); near "
-            "capacity the laws of t and min(g, t); both widened by the spread of |Wx| between inputs, "
-            "1/√d; above, the scores at the loss's minimum, unwidened.",
+            "Target and off-target scores, off-target variance one, at the dimension that titles say. "
+            "Theory: below capacity the law at the largest margin (training stops as soon as all is "
+            "recalled, so it need not follow it); near capacity the laws of t and min(g, t); both widened "
+            "by the spread of |Wx| between inputs, 1/√d; above, the scores at the loss's minimum, "
+            "unwidened. The standard normal is what off-target scores tend to.",
             ("regimes",),
             scoring.figure_4,
         ),
@@ -83,15 +87,16 @@ FIGURES = {
             "Training loss against the load",
             "Mean cross-entropy of the runs of Figure 2, with the standard deviation for the decoupled "
             "problem. Runs that recall everything stop there, so their loss is small but not zero; theory "
-            "is zero below capacity.",
+            "is zero below capacity, and beyond interpolates the points of Figure 1.",
             ("accuracy", "rank", "hebbian"),
             training.figure_a1,
         ),
         Figure(
             "A.2",
             "Scores of a single constraint",
-            "All rivals of one input, the first of one instance, and its target. Stored facts have the "
-            "target beyond the strongest rival; above capacity most facts are not stored.",
+            "All rivals of one input, the first of one instance, and its target (line from below), at the "
+            "dimension that titles say; √(2 log p) hangs from above. Stored facts have the target beyond "
+            "the strongest rival; above capacity most facts are not stored.",
             (),
             scoring.figure_a2,
         ),
@@ -116,7 +121,8 @@ FIGURES = {
             "D.1",
             "Scores of the Hebbian rule",
             "Both laws are Gaussian of unit variance, and only the distance of their means falls with the "
-            "load: another mechanism than that of Figure 4.",
+            "load: another mechanism than that of Figure 4. Both problems, at the largest dimension at "
+            "which both were measured.",
             ("hebbian",),
             scoring.figure_d1,
         ),
@@ -177,7 +183,7 @@ FIGURES = {
             "signal-placement",
             "Where LayerNorm stands, and gain-controlled attention",
             "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
-            "(centred, the paper's gain control). Lines are finite-size theory, dots networks.",
+            "(centred, the paper's gain control). Lines are finite-size theory, marks networks.",
             (),
             signals.placement,
             "signal",
@@ -195,9 +201,9 @@ FIGURES = {
         Figure(
             "signal-trainability",
             "Trainability diagram, and networks at some of its points",
-            "Fields are the predicted classes, dots networks that were run forward and back, in the colour "
-            "of the class measured in them: from their cosine, the entropy of their attention, and their "
-            "gradients.",
+            "Fields are the predicted classes, marks networks that were run forward and back, in the "
+            "colour and shape of the class measured in them: from their cosine, the entropy of their "
+            "attention, and their gradients. Lines are those of equal predicted cosine.",
             (),
             signals.trainability,
             "signal",

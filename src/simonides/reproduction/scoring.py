@@ -21,8 +21,10 @@ from simonides.reproduction.results import (
     SCORE_GRID,
     SCORE_STEP,
     groups,
+    largest_common_dim,
     regime_of,
     score_distribution,
+    where,
 )
 from simonides.reproduction.training import samples_at
 from simonides.solvers.cross_entropy import cross_entropy
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
+    from simonides.theory.setting import Outputs
 
 MIDDLES: Reals = SCORE_GRID[:-1] + SCORE_STEP / 2
 HEBBIAN_LOADS = (0.06, 0.2, 1.0)
@@ -49,7 +52,7 @@ _THEORY_ROWS = 1000
 def figure_4(results: Results) -> dict[str, Table]:
     """Return histograms of scores below, near and above capacity, and the laws they should follow."""
     found = results.rows("regimes")
-    dim = max(row["dim"] for row in found)
+    dim = largest_common_dim(found)
     rows = [row | {"regime": regime_of(row)} for row in found if row["dim"] == dim]
     return {
         "measured": histograms(rows, "regime"),
@@ -59,20 +62,21 @@ def figure_4(results: Results) -> dict[str, Table]:
 
 def figure_d1(results: Results) -> dict[str, Table]:
     """Return histograms of the Hebbian rule's scores at three loads, and their Gaussian laws."""
-    found = results.rows("hebbian", problem="original")
-    dim = max(row["dim"] for row in found)
+    found = results.rows("hebbian")
+    dim = largest_common_dim(found)
     rows = [
         row | {"regime": load}
-        for load in HEBBIAN_LOADS
-        for row in found
-        if row["dim"] == dim and row["facts"] == _nearest(found, dim, load)
+        for load, problem in product(HEBBIAN_LOADS, BOTH)
+        for row in where(found, problem=problem, dim=dim, facts=_nearest(found, problem, dim, load))
     ]
     theory = []
-    for (load,), part in groups(rows, "regime").items():
-        law = rule.target_score_law(Setting(dim, dim), part[0]["facts"])
+    for (problem, load), part in groups(rows, "problem", "regime").items():
+        outputs: Outputs = "decoupled" if problem == BOTH[1] else "shared"
+        law = rule.target_score_law(Setting(dim, dim, outputs=outputs), part[0]["facts"])
+        place = {"decoupled": float(problem == BOTH[1]), "regime": load}
         for x in MIDDLES:
             heights = {"target": float(law.pdf(x)), "rival": float(rule.rival_score_law().pdf(x))}
-            theory.append({"regime": load, "score": float(x), **heights})
+            theory.append({**place, "score": float(x), **heights})
     return {
         "measured": histograms(rows, "regime"),
         "theory": stacked("theory", "Independent Gaussian scores", theory, dim=dim),
@@ -89,7 +93,7 @@ def figure_a2(results: Results) -> dict[str, Table]:
     found = Parallel()(delayed(_one_constraint)(problem, dim, facts) for problem, _, facts in cases)
     rivals, targets = [], []
     for (problem, regime, facts), (target, others) in zip(cases, found, strict=True):
-        place = {"decoupled": float(problem == BOTH[1]), "regime": regime}
+        place = {"decoupled": float(problem == BOTH[1]), "regime": regime, "dim": float(dim)}
         counts, _ = np.histogram(others, SCORE_GRID[::3])
         for left, count in zip(SCORE_GRID[::3], counts, strict=False):
             density = count / (others.size * 3 * SCORE_STEP)
@@ -191,9 +195,9 @@ def _heights(regime: float, target: Reals, rival: Reals) -> list[dict[str, float
     ]
 
 
-def _nearest(found: list[Row], dim: int, load: float) -> int:
-    at_dim = (row for row in found if row["dim"] == dim)
-    return int(min(at_dim, key=lambda row: abs(row["load"] - load))["facts"])
+def _nearest(found: list[Row], problem: str, dim: int, load: float) -> int:
+    there = where(found, problem=problem, dim=dim)
+    return int(min(there, key=lambda row: abs(row["load"] - load))["facts"])
 
 
 def _one_constraint(kind: str, dim: int, facts: int) -> tuple[float, Reals]:

@@ -71,7 +71,8 @@ def figure_c2(_results: Results) -> dict[str, Table]:
             )
             values = np.linalg.svd(product, compute_uv=False)[:rank]
             drawn.append(values / np.sqrt(np.mean(values**2)))
-        rows += [{"rank_fraction": fraction, **one} for one in _histogram(drawn)]
+        place = {"rank_fraction": fraction, "dim": float(_INITIAL_DIM)}
+        rows += [{**place, **one} for one in _histogram(drawn)]
     return {
         "measured": stacked("measured", "Two random layers", rows, dim=_INITIAL_DIM),
         "theory": _laws({"at_initialisation": InitialLaw}),

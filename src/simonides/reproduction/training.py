@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed
+from scipy.interpolate import PchipInterpolator
 from threadpoolctl import threadpool_limits
 
 from simonides.curves.table import Table, stacked
@@ -23,17 +25,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from simonides.reproduction.results import Results, Row
+    from simonides.theory.setting import Outputs
 
 _SEED = 31
 _SHARES = (0.2, 0.999, 1.01, 1.05, 1.15, 1.4)
+_BETWEEN = 200
+"""Points of a curve through them, beyond capacity."""
 
 
 def figure_1(results: Results) -> dict[str, Table]:
     """Return accuracy against the load at full rank."""
     measured = results.rows("accuracy")
+    theory = beyond_capacity(_dims(measured), results.plan.theory_samples)
     return {
         "measured": _curves(measured),
-        "theory": beyond_capacity(_dims(measured), results.plan.theory_samples),
+        "theory": theory,
+        "theory-curve": between_nodes(theory),
         "thresholds": _thresholds(measured),
     }
 
@@ -42,9 +49,11 @@ def figure_2(results: Results) -> dict[str, Table]:
     """Return accuracy against the load by rank fraction, and that of the Hebbian rule."""
     measured = _all_ranks(results)
     hebbian = results.rows("hebbian")
+    theory = beyond_capacity(_dims(measured), results.plan.theory_samples)
     return {
         "measured": _curves(measured),
-        "theory": beyond_capacity(_dims(measured), results.plan.theory_samples),
+        "theory": theory,
+        "theory-curve": between_nodes(theory),
         "thresholds": _thresholds(measured),
         "hebbian": _curves(hebbian),
         "hebbian-theory": _hebbian(_dims(hebbian)),
@@ -54,7 +63,7 @@ def figure_2(results: Results) -> dict[str, Table]:
 def figure_a1(results: Results) -> dict[str, Table]:
     """Return the loss against the load by rank fraction."""
     tables = figure_2(results)
-    return {name: tables[name] for name in ("measured", "theory", "thresholds")}
+    return {name: table for name, table in tables.items() if "hebbian" not in name}
 
 
 @cache
@@ -68,6 +77,33 @@ def beyond_capacity(dims: tuple[int, ...], samples: int) -> Table:
         delayed(_minimum)(dim, facts, samples_at(dim, samples)) for dim, facts in places
     )
     return stacked("theory", "Minimum of the cross-entropy, decoupled problem, full rank", rows)
+
+
+def between_nodes(theory: Table) -> Table:
+    """Return smooth monotone curves through the nodes of ``beyond_capacity``, for pictures.
+
+    Straight up to the last node below capacity, where accuracy is one and the loss zero; beyond, a cubic
+    in the root of the distance from there, which does not overshoot: the accuracy falls steeply at first
+    and ever more slowly, and chords would lie above it.
+    """
+    rows = []
+    for dim in theory.distinct("dim"):
+        nodes = theory.where("dim", dim)
+        _, kept = np.unique(nodes["load"], return_index=True)  # small sizes round nodes together
+        load = nodes["load"][kept]
+        last = max(int(np.count_nonzero(nodes["accuracy"][kept] >= 1)) - 1, 0)
+        roots = np.sqrt(load[last:] - load[last])
+        at = np.linspace(0, roots[-1], _BETWEEN)
+        columns = {"load": np.concatenate([load[:last], load[last] + at**2])}
+        for name in ("accuracy", "loss"):
+            values = nodes[name][kept]
+            beyond = PchipInterpolator(roots, values[last:])(at)
+            columns[name] = np.concatenate([values[:last], beyond])
+        rows += [
+            {"dim": dim, **dict(zip(columns, map(float, row), strict=True))}
+            for row in zip(*columns.values(), strict=True)
+        ]
+    return stacked("theory-curve", "Monotone interpolation of the computed points", rows)
 
 
 def samples_at(dim: int, samples: int) -> int:
@@ -141,11 +177,13 @@ def _thresholds(measured: Iterable[Row]) -> Table:
 
 def _hebbian(dims: tuple[int, ...]) -> Table:
     rows = []
-    for dim in dims:
-        for load in np.linspace(0.02, 1.3, 65):
+    outputs: tuple[Outputs, ...] = ("shared", "decoupled")
+    for code, kind in enumerate(outputs):
+        for dim, load in product(dims, np.linspace(0.02, 1.3, 65)):
             facts = facts_at_load(dim, float(load))
-            accuracy = recall_probability(Setting(dim, dim), facts)
-            rows.append({"dim": float(dim), "load": _load(facts, dim), "accuracy": accuracy})
+            accuracy = recall_probability(Setting(dim, dim, outputs=kind), facts)
+            place = {"decoupled": float(code), "dim": float(dim), "load": _load(facts, dim)}
+            rows.append({**place, "accuracy": accuracy})
     return stacked("hebbian-theory", "Independent Gaussian scores", rows)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.figures.paper.marks import BARS, PROBLEMS, grid
-from simonides.figures.style import INK, reference_line
+from simonides.figures.paper.marks import BARS, EDGES, PROBLEMS, grid
+from simonides.figures.style import INK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,23 +23,23 @@ def draw(tables: Mapping[str, Table]) -> Figure:
         table["dim"], 100 * table["excess"], 100 * table["excess_stderr"],
         label="measured", **{**BARS, "marker": "D", "markersize": 4.5, "color": INK},
     )  # fmt: skip
-    reference_line(left, 0.0, "equal")
+    left.axhline(0.0, **EDGES["asymptotic"], label="equal")
     left.set(
         xscale="log", xlabel="dimension $d$", ylabel="percent", title="Original over decoupled"
     )
-    left.legend()
     for _, name, mark in PROBLEMS:
         column = f"{name}_over_theory"
         right.errorbar(
             table["dim"], table[column], table[f"{column}_stderr"], label=name, **{**BARS, **mark}
         )
-    reference_line(right, 1.0, "finite-size theory")
+    # In the legend and not on the line: marks lie wherever they were measured.
+    right.axhline(1.0, **EDGES["asymptotic"], label="finite-size theory")
     right.set(xscale="log", xlabel="dimension $d$", ylabel="measured / theory")
     right.set_title("Each over theory")
-    # Room for the legend above the bars, which lie wherever they were measured.
-    right.set_ylim(top=right.get_ylim()[1] + 0.3 * (right.get_ylim()[1] - right.get_ylim()[0]))
-    right.legend(loc="upper right", ncols=2)
     for axes in (left, right):
+        low, high = axes.get_ylim()
+        axes.set_ylim(low, high + 0.35 * (high - low))  # room for the legend
+        axes.legend(loc="upper right", ncols=2)
         axes.set_xticks(table["dim"], [f"{dim:g}" for dim in table["dim"]])
         axes.minorticks_off()
     return figure

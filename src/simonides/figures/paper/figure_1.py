@@ -13,7 +13,7 @@ from simonides.figures.paper.marks import (
     legend_below,
     part_of,
 )
-from simonides.figures.style import GREY
+from simonides.figures.style import INK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,31 +22,37 @@ if TYPE_CHECKING:
 
     from simonides.curves.table import Table
 
+_NODE = {**BARS, "marker": "x", "markersize": 3.6, "color": INK, "zorder": 2.5}
+
 
 def draw(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems, theory beyond capacity, and the two predictions of capacity."""
     measured, theory = tables["measured"], tables["theory"]
     dims = sorted(measured.distinct("dim"))
-    figure, panels = grid(len(dims), columns=2 if len(dims) in (2, 4) else 3)
+    figure, panels = grid(len(dims))
     for axes, dim in zip(panels, dims, strict=True):
-        curve = part_of(theory, dim=dim)
+        curve, nodes = part_of(tables["theory-curve"], dim=dim), part_of(theory, dim=dim)
         axes.plot(curve["load"], curve["accuracy"], label="theory, decoupled", **CURVE)
-        error = curve["accuracy_stderr"]
-        axes.fill_between(
-            curve["load"], curve["accuracy"] - error, curve["accuracy"] + error,
-            color=GREY, alpha=0.35, linewidth=0, label="its sampling error",
+        axes.errorbar(
+            nodes["load"], nodes["accuracy"], nodes["accuracy_stderr"],
+            label="computed there (±1 s.e.)", **_NODE,
         )  # fmt: skip
         for code, name, mark in PROBLEMS:
             part = part_of(measured, dim=dim, decoupled=code)
             if len(part):
                 spread = part["accuracy_std"] if code else None
+                bars = f"{name} (±1 s.d.)" if code else name
                 axes.errorbar(
-                    part["load"], part["accuracy"], spread, label=name, **{**BARS, **mark}
+                    part["load"], part["accuracy"], spread, label=bars, **{**BARS, **mark}
                 )
         edges = part_of(tables["thresholds"], dim=dim)
-        capacity_edge(axes, edges["asymptotic"][0], "limit 1/2")
-        capacity_edge(axes, edges["finite_size"][0], "finite-size capacity")
-        axes.set(title=f"$d$ = {dim:g}", xlabel="load $p\\,\\log p\\,/\\,d^2$", ylim=(0, 1.05))
-    panels[0].set_ylabel("accuracy")
-    legend_below(figure, panels[0])
+        capacity_edge(axes, edges["asymptotic"][0], "limit 1/2", "asymptotic")
+        capacity_edge(axes, edges["finite_size"][0], "finite size", "finite_size")
+        axes.set(
+            title=f"$d$ = {dim:g}",
+            xlabel="load $p\\,\\log p\\,/\\,d^2$",
+            ylabel="accuracy",
+            ylim=(0, 1.08),
+        )
+    legend_below(figure, panels[0], columns=4)
     return figure

@@ -44,7 +44,7 @@ def draw(tables: Mapping[str, Table]) -> Figure:
     left.set_title("Against the dimension")
     right.set_title(r"Against $1/\log d$")
     left.legend()
-    right.legend(loc="upper left")
+    right.legend(loc="lower right", bbox_to_anchor=(1.0, 0.14))
     return figure
 
 

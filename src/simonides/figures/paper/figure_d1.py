@@ -1,11 +1,11 @@
-"""Fig. D.1: scores of the Hebbian rule at three loads."""
+"""Fig. D.1: scores of the Hebbian rule at three loads, both problems."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from simonides.figures.paper.histograms import scores_panel
-from simonides.figures.paper.marks import grid, part_of
+from simonides.figures.paper.marks import legend_below, panels_by_regime, part_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 
 
 def draw(tables: Mapping[str, Table]) -> Figure:
-    """Draw the original problem's scores with their Gaussian laws."""
+    """Draw both problems' scores with their Gaussian laws."""
     measured, theory = tables["measured"], tables["theory"]
-    regimes = sorted(measured.distinct("regime"))
-    figure, panels = grid(len(regimes), columns=len(regimes), width=2.7, height=2.4)
-    for axes, regime in zip(panels, regimes, strict=True):
-        part = part_of(measured, decoupled=0.0, regime=regime)
-        title = f"load {part['load'][0]:.2f}, $d$ = {part['dim'][0]:g}"
-        scores_panel(axes, part, part_of(theory, regime=regime))
-        axes.set(title=title, ylabel="density", xlim=(-4, 8), ylim=(0, 0.8))
-    panels[-1].legend(loc="upper left", fontsize=7, handlelength=1.8)
+    figure, panels = panels_by_regime(measured, lambda load: f"load {load:g}", height=2.1)
+    for axes, code, load in panels:
+        part = part_of(measured, decoupled=code, regime=load)
+        scores_panel(axes, part, part_of(theory, decoupled=code, regime=load))
+        axes.set(xlim=(-4, 8), ylim=(0, 0.6))
+    legend_below(figure, panels[-1][0], columns=4)
     return figure

@@ -54,20 +54,24 @@ def placement(tables: Mapping[str, Table]) -> Figure:
     table = tables["measured"]
     figure = signal.placement(table)
     left, right = figure.axes
-    for style, number in zip(SERIES, table.distinct("placement"), strict=True):
+    names = left.get_legend_handles_labels()[1]
+    handles = []
+    for style, mark, number, name in zip(
+        SERIES, signal.MARKS, table.distinct("placement"), names, strict=True
+    ):
         part = table.where("placement", number)
         shown = slice(None, None, _EVERY)
+        dots = {"marker": mark, "markersize": 3.4, "color": style["color"]}
         left.errorbar(
             part["layer"][shown], part["cosine_simulated"][shown],
-            2 * part["cosine_simulated_stderr"][shown],
-            **{**BARS, "marker": "o", "markersize": 3, "color": style["color"]},
+            2 * part["cosine_simulated_stderr"][shown], **{**BARS, **dots},
         )  # fmt: skip
-        right.plot(
-            part["layer"][shown], part["norm_simulated"][shown], "o", markersize=3,
-            color=style["color"],
-        )  # fmt: skip
-    left.plot([], [], "o", markersize=3, color=GREY, label="networks (±2 s.e.)")
-    left.legend(loc="center right", bbox_to_anchor=(1.0, 0.72), fontsize=7.5)
+        right.plot(part["layer"][shown], part["norm_simulated"][shown], **dots, linestyle="none")
+        handles += left.plot([], [], **{**dots, **style}, label=name)
+    handles += left.plot([], [], color=GREY, label="lines: theory")
+    handles += left.plot([], [], "o", markersize=3.4, color=GREY, label="marks: networks (±2 s.e.)")
+    left.legend().remove()  # that of the lines alone
+    figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7.5)
     return figure
 
 
@@ -77,33 +81,24 @@ def gradients(tables: Mapping[str, Table]) -> Figure:
 
 
 def trainability(tables: Mapping[str, Table]) -> Figure:
-    """Draw the diagram, and the classes of networks as dots."""
+    """Draw the diagram, and the classes of networks as marks."""
     figure = signal.trainability(tables["diagram"])
     (axes,) = figure.axes
     measured = tables["measured"]
-    for beta, strength, code in zip(
-        measured["beta"], measured["skip"], measured["outcome"], strict=True
-    ):
+    for code in sorted(measured.distinct("outcome")):
+        part, (name, colour) = measured.where("outcome", code), signal.CLASSES[int(code)]
         axes.plot(
-            beta, strength, "o", markersize=6, color=signal.CLASSES[int(code)][1],
-            markeredgecolor=INK, markeredgewidth=0.9,
+            part["beta"], part["skip"], signal.SHAPES[int(code)], markersize=6.5, color=colour,
+            markeredgecolor=INK, markeredgewidth=1.0, label=f"networks: {name}",
         )  # fmt: skip
-    axes.plot(
-        [],
-        [],
-        "o",
-        color="white",
-        markeredgecolor=INK,
-        label="networks, in the colour of their class",
-    )
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside lower left", fontsize=7.5, frameon=False
-    )
+    _name_below(figure)
     return figure
 
 
 def training(tables: Mapping[str, Table]) -> Figure:
     """Draw the diagram, and the loss that training came to at some of its points."""
+    from matplotlib.patheffects import Normal, Stroke
+
     figure = signal.trainability(tables["diagram"])
     (axes,) = figure.axes
     measured = tables["measured"]
@@ -113,10 +108,15 @@ def training(tables: Mapping[str, Table]) -> Figure:
         axes.annotate(
             f"{row['loss']:.2f}", (row["beta"], row["skip"]), xytext=(6, 3),
             textcoords="offset points", fontsize=9, fontweight="bold",
+            path_effects=[Stroke(linewidth=2.5, foreground="white"), Normal()],
         )  # fmt: skip
     steps, guessing = measured.settings["steps"], float(np.mean(measured["guessing"]))
     axes.set_title(f"Loss after {steps:.0f} steps of training (guessing: {guessing:.2f} nats)")
-    figure.legend(
-        *axes.get_legend_handles_labels(), loc="outside lower left", fontsize=7.5, frameon=False
-    )
+    _name_below(figure)
     return figure
+
+
+def _name_below(figure: Figure) -> None:
+    """Name the marks under a diagram, whose fields are named beside it."""
+    marks = figure.axes[0].get_legend_handles_labels()
+    figure.legend(*marks, loc="outside lower left", ncols=3, fontsize=7.5)
