@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,6 +87,8 @@ def reproduce(
         parallel_config(n_jobs=workers or -1),
         threadpool_limits(workers, user_api="blas"),
     ):
+        # Processes whose memory has grown are replaced, and what they had begun is done again.
+        warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
         found = _found(plan, asked, out, workers, retry_failed, quiet=as_json)
         from_here = time.perf_counter()
         theory = {} if figures else _curves(quick, quiet=as_json)
