@@ -37,7 +37,7 @@ def reproduce(
     quick: Annotated[
         bool,
         typer.Option(
-            "--quick/--full", help="Small sizes in minutes, or the paper's in about an hour."
+            "--quick/--full", help="Small sizes in minutes, or the paper's in an hour."
         ),
     ] = True,
     out: Annotated[
