@@ -36,9 +36,7 @@ def reproduce(
     ] = None,
     quick: Annotated[
         bool,
-        typer.Option(
-            "--quick/--full", help="Small sizes in minutes, or the paper's in an hour."
-        ),
+        typer.Option("--quick/--full", help="Small sizes in minutes, or the paper's in an hour."),
     ] = True,
     out: Annotated[
         str, typer.Option(help="Folder of the report and its records.")
