@@ -125,5 +125,6 @@ def test_what_theory_leaves_out_is_said(change, said):
 def test_what_theory_covers_is_read_in_silence():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        of_config({**BERT, "position_embedding_type": "absolute"})
-        of_config({**GPT2, "scale_attn_by_inverse_layer_idx": False})
+        bert = of_config({**BERT, "position_embedding_type": "absolute"})
+        gpt2 = of_config({**GPT2, "scale_attn_by_inverse_layer_idx": False})
+    assert (bert, gpt2) == (of_config(BERT), of_config(GPT2))
