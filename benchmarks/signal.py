@@ -11,7 +11,7 @@ from joblib import parallel_config
 from simonides.curves.signal import FIRST_FIGURE, depth_of, gradients_of
 from simonides.curves.table import Table, stacked
 from simonides.figures.paper.catalogue import draw as draw_figure
-from simonides.reproduction.learning import COURSES, diagram_of, trained
+from simonides.reproduction.learning import COURSES, trained
 from simonides.signal import (
     Architecture,
     PoorTheoryWarning,
@@ -140,7 +140,7 @@ def training_picture(rows: list[dict[str, Any]]) -> Any:
     shown = [{name: row[key] for name, key in names.items()} for row in rows]
     start = float(np.mean([row["cosine_start"] for row in rows]))
     tables = {
-        "diagram": diagram_of(replace(COURSE.model, cosine=start)),
+        "diagram": COURSE.diagram(start),
         "measured": stacked(
             "training", "", shown, steps=float(COURSE.steps), seeds=float(COURSE.seeds)
         ),

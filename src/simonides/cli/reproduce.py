@@ -91,35 +91,36 @@ def reproduce(
         from_here = time.perf_counter()
         theory = {} if figures else _curves(quick, quiet=as_json)
         if theory:
-            seconds = {**found.seconds, "theory curves": time.perf_counter() - from_here}
-            found = replace(found, seconds=seconds)
+            spent = {**found.seconds, "theory curves": time.perf_counter() - from_here}
+            found = replace(found, seconds=spent)
         path = write_report(out, replace(found, report=report), theory)
     if as_json:
-        output.print_json(
-            {
-                "figures": [
-                    {
-                        "name": one.name,
-                        "title": one.title,
-                        "picture": f"{out}/figures/{one.file}.svg",
-                    }
-                    for one in asked
-                ],
-                "claims": [vars(claim) for claim in found.claims],
-                "report": str(path),
-                "scale": plan.name,
-                "seconds": time.perf_counter() - began,
-            }
-        )
+        seconds = time.perf_counter() - began
+        output.print_json({**_record(found, out), "report": str(path), "seconds": seconds})
     else:
-        if found.claims:
-            output.print_table(
-                f"Claims of the paper, {plan.name} run",
-                ["claim", "verdict"],
-                [[claim.name, str(claim.verdict)] for claim in found.claims],
-            )
+        _print_claims(found)
         output.print_line(str(path))
     _admit_failures(found)
+
+
+def _record(found: Reproduction, out: str) -> dict[str, object]:
+    return {
+        "figures": [
+            {"name": one.name, "title": one.title, "picture": f"{out}/figures/{one.file}.svg"}
+            for one in found.figures
+        ],
+        "claims": [vars(claim) for claim in found.claims],
+        "scale": found.plan.name,
+    }
+
+
+def _print_claims(found: Reproduction) -> None:
+    if found.claims:
+        output.print_table(
+            f"Claims of the paper, {found.plan.name} run",
+            ["claim", "verdict"],
+            [[claim.name, str(claim.verdict)] for claim in found.claims],
+        )
 
 
 def _admit_failures(found: Reproduction) -> None:

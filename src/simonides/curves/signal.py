@@ -185,11 +185,14 @@ def one_layer(dim: int, tokens: int, beta: float) -> Architecture:
 def trainability(_dim: int) -> Table:
     """Return a trainability diagram over beta and skip, post-norm."""
     asked = Architecture(tokens=512, dim=768, layers=24, heads=12, activation="gelu")
+    return diagram_of(asked, np.linspace(0.1, 4, 60), np.linspace(0.3, 5, 60))
+
+
+def diagram_of(architecture: Architecture, betas: Iterable[float], skips: Iterable[float]) -> Table:
+    """Return a diagram over beta and skip; what is drawn with it says where theory is poor."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # the caption says it
-        found = trainability_diagram(
-            asked, ("beta", np.linspace(0.1, 4, 60)), ("skip", np.linspace(0.3, 5, 60))
-        )
+        warnings.simplefilter("ignore", PoorTheoryWarning)
+        found = trainability_diagram(architecture, ("beta", betas), ("skip", skips))
     return diagram_table(found)
 
 

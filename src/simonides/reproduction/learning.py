@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from simonides.curves.signal import diagram_table
+from simonides.curves.signal import diagram_of
 from simonides.curves.table import Table, stacked
 from simonides.reproduction.keeping import kept
 from simonides.signal.architecture import Architecture
-from simonides.signal.diagram import trainability_diagram
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.propagation import propagate
 from simonides.signal.trust import PoorTheoryWarning
@@ -41,6 +40,11 @@ class Course:
         """Return the model of a point."""
         beta, skip = point
         return replace(self.model, beta=beta, attention_skip=skip, mlp_skip=skip)
+
+    def diagram(self, cosine: float) -> Table:
+        """Return the diagram that the points lie in, for models that start at this cosine."""
+        asked = replace(self.model, cosine=cosine)
+        return diagram_of(asked, np.linspace(0.1, 4.6, 60), np.linspace(0.4, 4.2, 60))
 
 
 COURSES = {
@@ -83,7 +87,7 @@ def trained(course: Course) -> dict[str, Table]:
     sizes = {"steps": float(course.steps), "seeds": float(course.seeds)}
     measured = stacked("training", "Models trained from points of the diagram", rows, **sizes)
     start = float(np.mean([row["cosine_start"] for row in rows]))
-    return {"diagram": diagram_of(replace(course.model, cosine=start)), "measured": measured}
+    return {"diagram": course.diagram(start), "measured": measured}
 
 
 def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
@@ -122,16 +126,6 @@ def _summary(
         **mean,
         "loss_stderr": float(losses.std(ddof=1) / math.sqrt(len(runs))),
     }
-
-
-def diagram_of(asked: Architecture) -> Table:
-    """Return the diagram that models stand on."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # models stand on it
-        found = trainability_diagram(
-            asked, ("beta", np.linspace(0.1, 4.6, 60)), ("skip", np.linspace(0.4, 4.2, 60))
-        )
-    return diagram_table(found)
 
 
 def _quiet(asked: Architecture) -> Any:
