@@ -7,6 +7,7 @@ import pytest
 from scipy import integrate, special
 
 from simonides.signal.activations import pair_moments
+from simonides.signal.tanh import slope_product
 
 FUNCTIONS = {
     "relu": lambda x: np.maximum(x, 0),
@@ -65,6 +66,87 @@ def test_tanh_is_resolved_also_where_it_is_steep(variance):
     square = integrate.quad(lambda z: density(z) * math.tanh(scale * z) ** 2, -12, 12, limit=400)[0]
     assert float(found.slope_square) == pytest.approx(slope, rel=1e-7)
     assert float(found.square) == pytest.approx(square, rel=1e-8)
+
+
+SLOPES = {
+    "gelu": lambda x: special.ndtr(x) + x * np.exp(-x * x / 2) / math.sqrt(2 * math.pi),
+    "tanh": lambda x: 1 / np.cosh(x) ** 2,
+}
+
+
+def summed(function, variance, gap):
+    """E f(h) f(h'), each field the sum of a common part and its own."""
+    step = 0.25 / max(1, math.sqrt(variance))
+    nodes = np.arange(-10, 10 + step, step)
+    weights = step * np.exp(-nodes * nodes / 2) / math.sqrt(2 * math.pi)
+    common = math.sqrt(variance * (1 - gap)) * nodes[:, None]
+    own = math.sqrt(variance * gap) * nodes
+    return float(weights @ (function(common + own) @ weights) ** 2)
+
+
+@pytest.mark.parametrize("activation", SLOPES)
+@pytest.mark.parametrize("variance", [1e-3, 0.3, 2.0, 30.0, 200.0])
+def test_all_moments_agree_with_sums_over_both_fields(activation, variance):
+    gaps = np.array([1.0, 0.6, 0.05])
+    found = pair_moments(activation, np.array(variance), gaps)
+    function, slope = FUNCTIONS[activation], SLOPES[activation]
+    square, slope_square = (summed(one, variance, 0.0) for one in (function, slope))
+    falls = [square - summed(function, variance, gap) for gap in gaps]
+    products = [summed(slope, variance, gap) for gap in gaps]
+    assert float(found.square) == pytest.approx(square, rel=2e-8)
+    assert float(found.slope_square) == pytest.approx(slope_square, rel=2e-8)
+    np.testing.assert_allclose(found.contrast, falls, rtol=2e-8)
+    np.testing.assert_allclose(found.slope_product, products, rtol=2e-8)
+
+
+def test_tanh_s_table_keeps_its_error_at_every_variance_and_gap():
+    rng = np.random.default_rng(11)
+    variance = np.exp(rng.uniform(math.log(1e-6), math.log(2e6), 200))
+    gap = np.where(rng.random(200) < 0.5, rng.random(200), np.exp(rng.uniform(-23, 0, 200)))
+    found = pair_moments("tanh", variance, gap)
+    exact = [slope_product(*pair) for pair in zip(variance, gap, strict=True)]
+    np.testing.assert_allclose(found.slope_product, exact, rtol=2e-8)
+    # The contrast's slope is the product of slopes, wherever it is taken.
+    step = 1e-4 * gap * np.minimum(1, 1 / gap - 1)
+    above, below = (
+        pair_moments("tanh", variance, gap + change).contrast for change in (step, -step)
+    )
+    np.testing.assert_allclose((above - below) / (2 * step * variance), exact, rtol=1e-5)
+
+
+def test_tanh_s_slopes_agree_with_another_quadrature():
+    variance, gap = 3.0, 0.4
+
+    def density(common, own):
+        return math.exp(-(common**2 + own**2) / 2) / (2 * math.pi)
+
+    def integrand(own, common):
+        fields = (
+            math.sqrt(variance) * common,
+            math.sqrt(variance) * ((1 - gap) * common + math.sqrt(1 - (1 - gap) ** 2) * own),
+        )
+        return density(common, own) / (math.cosh(fields[0]) * math.cosh(fields[1])) ** 2
+
+    whole, _ = integrate.dblquad(integrand, -9, 9, -9, 9, epsabs=1e-11, epsrel=1e-11)
+    assert slope_product(variance, gap) == pytest.approx(whole, rel=1e-9)
+
+
+@pytest.mark.parametrize("activation", ["gelu", "tanh"])
+def test_steep_activations_become_those_with_a_corner(activation):
+    # A GELU of a wide field is a ReLU, a tanh of one the sign.
+    variance, gaps = np.array(2e6), np.array([1.0, 0.5, 0.01])
+    found = pair_moments(activation, variance, gaps)
+    limit = pair_moments("relu", variance, gaps)
+    contrast = limit.contrast if activation == "gelu" else 1 - np.arcsin(1 - gaps) * 2 / math.pi
+    np.testing.assert_allclose(found.contrast, contrast, rtol=2e-2)
+
+
+@pytest.mark.parametrize("activation", FUNCTIONS)
+def test_no_field_at_all_is_no_exception(activation):
+    found = pair_moments(activation, np.array(0.0), np.array([0.0, 0.5]))
+    assert float(found.square) == 0
+    np.testing.assert_array_equal(found.contrast, 0)
+    assert np.isfinite(found.slope_product).all()
 
 
 @pytest.mark.parametrize("activation", FUNCTIONS)
