@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 from drawn import fitted, gaussian
 
-from simonides import AssociativeMemory, capacity, verify
+from simonides import AssociativeMemory, OriginalProblem, capacity, verify
 from simonides.certificate import Claim
+from simonides.memory.attempt import attempt
+from simonides.memory.most import store_most
+from simonides.memory.recipe import Recipe
 from simonides.memory.shortfall import NotAllStoredWarning
 from simonides.solvers.cross_entropy import cross_entropy
+from simonides.solvers.hebbian import hebbian
 
 
 def test_beyond_capacity_most_is_stored_and_the_rest_named():
@@ -90,3 +94,18 @@ def test_beyond_capacity_at_bounded_rank():
     assert 15 < memory.n_stored_ < 40
     assert np.linalg.matrix_rank(memory.weights_) == 4
     assert memory.certificate_ is None
+
+
+@pytest.mark.parametrize(("facts", "few"), [(60, True), (200, False)])
+def test_nothing_more_is_tried_once_all_facts_are_stored(facts, few):
+    # In 20 dimensions training stores 60 facts, which the rule did not, and no 200.
+    problem = OriginalProblem(*gaussian(facts, 20))
+    first, tried = hebbian(problem), []
+
+    def counted(part, recipe, start):
+        tried.append(part.facts)
+        return attempt(part, recipe, start)
+
+    best = store_most(problem, Recipe(), counted, first, guess=0.8 * facts)
+    assert first.recalled < facts
+    assert (best.recalled == facts) == (not tried) == few

@@ -111,6 +111,19 @@ def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
     np.testing.assert_allclose(line.get_ydata(), np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi))
 
 
+def test_laws_of_figure_4_are_whole_and_smooth_in_every_regime(results):
+    theory = FIGURES["4"].tables(results)["theory"]
+    step = SCORE_GRID[1] - SCORE_GRID[0]
+    for regime in theory.distinct("regime"):
+        law = theory.where("regime", regime)
+        for kind in ("target", "rival"):
+            assert law[kind].sum() * step == pytest.approx(1, abs=0.01), (regime, kind)
+        # One hill: up to its top and down again.
+        turns = np.flatnonzero(np.diff(np.sign(np.diff(law["target"]))) != 0)
+        high = law["target"][turns + 1] > 0.2 * law["target"].max()
+        assert high.sum() == 1, regime
+
+
 def test_the_hebbian_laws_are_those_of_each_problem(results):
     theory = FIGURES["D.1"].tables(results)["theory"].where("regime", 1.0)
     facts = FIGURES["D.1"].tables(results)["measured"].where("regime", 1.0)["facts"][0]

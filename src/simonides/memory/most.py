@@ -46,20 +46,24 @@ def store_most(
     """
     trained = cross_entropy(problem, rank=recipe.rank, seed=recipe.seed, watch=recipe.watch)
     order = _easiest_first(problem, trained)
-    best = max((first, trained), key=lambda tried: _count(problem, tried, recipe))
+    most, best = max(
+        ((_count(problem, tried, recipe), tried) for tried in (first, trained)),
+        key=lambda counted: counted[0],
+    )
     start: Reals | None = None
     low, high = 0, problem.facts
     trial = int(min(max(guess, 1), high - 1))
     gap = max(1, round(_FIRST_GAP * guess))
-    while low < trial < high:
+    while most < problem.facts and low < trial < high:
         part = _part(problem, order[:trial])
         found = attempt(part, recipe, start)
         if found.interrupted:
             break
         if stored_facts(part, found, recipe.margin).all():
             low, start = trial, found.weights
-            if _count(problem, found, recipe) > _count(problem, best, recipe):
-                best = found
+            stored = _count(problem, found, recipe)
+            if stored > most:
+                most, best = stored, found
         else:
             high = trial
         if high - low <= max(1, _RESOLUTION * low):

@@ -19,15 +19,15 @@ _jit = numba.njit(
 
 
 @_jit
-def close(scores, own, reaches, own_squares, squares):  # type: ignore[no-untyped-def]
+def close(scores, own, reaches, own_squares, squares, counts):  # type: ignore[no-untyped-def]
     """Find the scores that trail their row's own by no more than the row's reach times a size.
 
     The size of a pair is the root of the sum of its squares, the row's own and that of the column;
-    ``squares`` has a row for each row of scores, or one for all. Returns how many there are in each
-    row, and their columns.
+    ``squares`` has a row for each row of scores, or one for all. Writes how many there are in each
+    row, and returns their columns.
     """
     rows, columns = scores.shape
-    counts = np.zeros(rows, np.int64)
+    total = 0
     for i in range(rows):
         row, square, score = scores[i], squares[i % len(squares)], own[i]
         share = reaches[i] * reaches[i]
@@ -37,7 +37,8 @@ def close(scores, own, reaches, own_squares, squares):  # type: ignore[no-untype
             gap = score - row[j]
             found += (gap <= 0) | (gap * gap <= rest + share * square[j])
         counts[i] = found
-    chosen = np.empty(counts.sum(), np.int64)
+        total += found
+    chosen = np.empty(total, np.int64)
     place = 0
     for i in range(rows):
         if counts[i]:
@@ -49,7 +50,7 @@ def close(scores, own, reaches, own_squares, squares):  # type: ignore[no-untype
                 if (gap <= 0) | (gap * gap <= rest + share * square[j]):
                     chosen[place] = j
                     place += 1
-    return counts, chosen[:place]
+    return chosen[:place]
 
 
 @_jit

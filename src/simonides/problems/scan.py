@@ -141,7 +141,8 @@ class Screen:
             np.asarray(array, dtype=self.precision)
             for array in (own, self.reaches[rows], own_squares)
         )
-        return kernels.close(scores, *narrow, np.atleast_2d(squares))  # type: ignore[call-arg]
+        counts = np.empty(len(scores), np.int64)
+        return counts, kernels.close(scores, *narrow, np.atleast_2d(squares), counts)  # type: ignore[call-arg]
 
     def finish(
         self,

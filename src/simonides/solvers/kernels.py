@@ -10,7 +10,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from simonides.solvers.bells import A_WHILE, FOREVER, OVER, hear, ring
+from simonides.solvers.bells import FOREVER, OVER, hear, ring
 
 _jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
 
@@ -50,7 +50,7 @@ def pull(values, targets, table, pointer, index, out):  # type: ignore[no-untype
     for fact in range(out.shape[0]):
         row, target = out[fact], targets[fact]
         row[:] = 0.0
-        total = values[:1].sum() * 0
+        total = 0.0
         for pair in range(pointer[fact], pointer[fact + 1]):
             value, rival = values[pair], table[index[pair]]
             total += value
@@ -141,14 +141,6 @@ def serve(asked, done, work):  # type: ignore[no-untyped-def]
         bend(*work)
         ring(done)
         turn += 1
-
-
-@_jit
-def lead(asked, done, due, work):  # type: ignore[no-untyped-def]
-    """Have all blocks bent, some here and the rest by others; return whether all rang in time."""
-    ring(asked)
-    bend(*work)
-    return hear(done, due, A_WHILE) >= due
 
 
 @_jit
