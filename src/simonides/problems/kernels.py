@@ -19,38 +19,30 @@ _jit = numba.njit(
 
 
 @_jit
-def close(scores, own, reaches, own_squares, squares, counts):  # type: ignore[no-untyped-def]
+def close(scores, own, reaches, own_squares, squares, counts, chosen):  # type: ignore[no-untyped-def]
     """Find the scores that trail their row's own by no more than the row's reach times a size.
 
     The size of a pair is the root of the sum of its squares, the row's own and that of the column;
-    ``squares`` has a row for each row of scores, or one for all. Writes how many there are in each
-    row, and returns their columns.
+    ``squares`` has a row for each row of scores, or one for all. To be called twice: with no room in
+    ``chosen`` it counts those of each row, and then, with room for all of them, writes their columns.
     """
-    rows, columns = scores.shape
-    total = 0
-    for i in range(rows):
+    place = 0
+    for i in range(scores.shape[0]):
         row, square, score = scores[i], squares[i % len(squares)], own[i]
         share = reaches[i] * reaches[i]
         rest = share * own_squares[i]
-        found = 0
-        for j in range(columns):
-            gap = score - row[j]
-            found += (gap <= 0) | (gap * gap <= rest + share * square[j])
-        counts[i] = found
-        total += found
-    chosen = np.empty(total, np.int64)
-    place = 0
-    for i in range(rows):
-        if counts[i]:
-            row, square, score = scores[i], squares[i % len(squares)], own[i]
-            share = reaches[i] * reaches[i]
-            rest = share * own_squares[i]
-            for j in range(columns):
+        if not len(chosen):
+            found = 0
+            for j in range(scores.shape[1]):
+                gap = score - row[j]
+                found += (gap <= 0) | (gap * gap <= rest + share * square[j])
+            counts[i] = found
+        elif counts[i]:
+            for j in range(scores.shape[1]):
                 gap = score - row[j]
                 if (gap <= 0) | (gap * gap <= rest + share * square[j]):
                     chosen[place] = j
                     place += 1
-    return chosen[:place]
 
 
 @_jit

@@ -137,12 +137,20 @@ class Screen:
 
     def close(self, scores: Any, own: Reals, own_squares: Reals, squares: Any, rows: slice) -> Any:
         """Return how many candidates of each row are close, and their columns."""
-        narrow = (
+        narrow = [
             np.asarray(array, dtype=self.precision)
             for array in (own, self.reaches[rows], own_squares)
-        )
+        ]
         counts = np.empty(len(scores), np.int64)
-        return counts, kernels.close(scores, *narrow, np.atleast_2d(squares), counts)  # type: ignore[call-arg]
+
+        def look(chosen: Integers) -> None:
+            kernels.close(scores, *narrow, np.atleast_2d(squares), counts, chosen)  # type: ignore[call-arg]
+
+        look(np.empty(0, np.int64))
+        chosen = np.empty(int(counts.sum()), np.int64)
+        if len(chosen):
+            look(chosen)
+        return counts, chosen
 
     def finish(
         self,

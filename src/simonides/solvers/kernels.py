@@ -72,9 +72,10 @@ def curve(images, targets, table, pointer, index, scales, price, leads, out):  #
     for fact in range(images.shape[0]):
         row, image, target = out[fact], images[fact], targets[fact]
         first, last = pointer[fact], pointer[fact + 1]
-        own = _dot(image, target)
-        zero = own - own
-        total = zero
+        zero = image[0] - image[0]
+        own, total = zero, zero
+        for k in range(width):
+            own += image[k] * target[k]
         pair = first
         while pair + 4 <= last:
             r0, r1 = table[index[pair]], table[index[pair + 1]]
@@ -89,7 +90,12 @@ def curve(images, targets, table, pointer, index, scales, price, leads, out):  #
             leads[pair + 2], leads[pair + 3] = own - g2, own - g3
             pair += 4
         while pair < last:
-            leads[pair] = own - _dot(image, table[index[pair]])
+            rival = table[index[pair]]
+            # Not np.dot, which would enter the matrix library and its threads for every pair.
+            g0 = zero
+            for k in range(width):
+                g0 += image[k] * rival[k]
+            leads[pair] = own - g0
             pair += 1
         for pair in range(first, last):
             leads[pair] *= scales[pair]
@@ -141,12 +147,3 @@ def serve(asked, done, work):  # type: ignore[no-untyped-def]
         bend(*work)
         ring(done)
         turn += 1
-
-
-@_jit
-def _dot(a, b):  # type: ignore[no-untyped-def]
-    # Not np.dot, which would enter the matrix library and its threads for every pair.
-    total = a[0] * b[0]
-    for k in range(1, a.shape[0]):
-        total += a[k] * b[k]
-    return total
