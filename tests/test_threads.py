@@ -166,7 +166,7 @@ def test_blocks_depend_on_the_size_alone(two):
 
 @pytest.mark.parametrize(
     "name",
-    ["close", "gaps_and_spans", "pull", "curve", "bend", "serve", "lead"],
+    ["close", "gaps_and_spans", "share_slack", "pull", "curve", "bend", "serve"],
     ids=lambda name: name,
 )
 def test_compiled_loops_have_no_threads_of_their_own(name):

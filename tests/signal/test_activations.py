@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from simonides.signal.activations import pair_moments
-from simonides.signal.tanh import slope_product
+from simonides.signal.activations import pair_slopes, pair_values
+from simonides.signal.architecture import MOST_GAIN
+from simonides.signal.tanh import MOST_VARIANCE, slope_product
 
 FUNCTIONS = {
     "relu": lambda x: np.maximum(x, 0),
@@ -17,14 +18,14 @@ FUNCTIONS = {
 
 
 def product(activation, variance, cosine):
-    found = pair_moments(activation, np.array(variance), np.array(1 - cosine))
+    found = pair_values(activation, np.array(variance), np.array(1 - cosine))
     return float(found.square - found.contrast)
 
 
 def test_known_values():
     assert 2 * product("relu", 1.0, 0.0) == pytest.approx(0.318310, abs=5e-7)
     assert 2 * product("relu", 1.0, 0.5) == pytest.approx(0.608998, abs=5e-7)
-    gelu = pair_moments("gelu", np.array(1.0), np.array(0.5))
+    gelu = pair_values("gelu", np.array(1.0), np.array(0.5))
     assert float(gelu.square) == pytest.approx(0.425221, abs=6e-7)
     assert product("gelu", 1.0, 0.5) == pytest.approx(0.227295, abs=6e-7)
 
@@ -51,7 +52,7 @@ def test_slopes_are_derivatives_of_the_product(activation):
     change = product(activation, variance, cosine + step) - product(
         activation, variance, cosine - step
     )
-    slope = float(pair_moments(activation, np.array(variance), np.array(1 - cosine)).slope_product)
+    slope = float(pair_slopes(activation, np.array(variance), np.array(1 - cosine)).product)
     assert change / (2 * step) == pytest.approx(variance * slope, rel=1e-6)
 
 
@@ -61,11 +62,11 @@ def test_tanh_is_resolved_also_where_it_is_steep(variance):
         return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
     scale = math.sqrt(variance)
-    found = pair_moments("tanh", np.array(variance), np.array(0.0))
+    place = "tanh", np.array(variance), np.array(0.0)
     slope = integrate.quad(lambda z: density(z) / math.cosh(scale * z) ** 4, -12, 12, limit=400)[0]
     square = integrate.quad(lambda z: density(z) * math.tanh(scale * z) ** 2, -12, 12, limit=400)[0]
-    assert float(found.slope_square) == pytest.approx(slope, rel=1e-7)
-    assert float(found.square) == pytest.approx(square, rel=1e-8)
+    assert float(pair_slopes(*place).square) == pytest.approx(slope, rel=2e-8)
+    assert float(pair_values(*place).square) == pytest.approx(square, rel=2e-8)
 
 
 SLOPES = {
@@ -88,30 +89,40 @@ def summed(function, variance, gap):
 @pytest.mark.parametrize("variance", [1e-3, 0.3, 2.0, 30.0, 200.0])
 def test_all_moments_agree_with_sums_over_both_fields(activation, variance):
     gaps = np.array([1.0, 0.6, 0.05])
-    found = pair_moments(activation, np.array(variance), gaps)
+    place = activation, np.array(variance), gaps
+    values, slopes = pair_values(*place), pair_slopes(*place)
     function, slope = FUNCTIONS[activation], SLOPES[activation]
     square, slope_square = (summed(one, variance, 0.0) for one in (function, slope))
     falls = [square - summed(function, variance, gap) for gap in gaps]
     products = [summed(slope, variance, gap) for gap in gaps]
-    assert float(found.square) == pytest.approx(square, rel=2e-8)
-    assert float(found.slope_square) == pytest.approx(slope_square, rel=2e-8)
-    np.testing.assert_allclose(found.contrast, falls, rtol=2e-8)
-    np.testing.assert_allclose(found.slope_product, products, rtol=2e-8)
+    assert float(values.square) == pytest.approx(square, rel=2e-8)
+    assert float(slopes.square) == pytest.approx(slope_square, rel=2e-8)
+    np.testing.assert_allclose(values.contrast, falls, rtol=2e-8)
+    np.testing.assert_allclose(slopes.product, products, rtol=2e-8)
 
 
 def test_tanh_s_table_keeps_its_error_at_every_variance_and_gap():
     rng = np.random.default_rng(11)
-    variance = np.exp(rng.uniform(math.log(1e-6), math.log(2e6), 200))
-    gap = np.where(rng.random(200) < 0.5, rng.random(200), np.exp(rng.uniform(-23, 0, 200)))
-    found = pair_moments("tanh", variance, gap)
-    exact = [slope_product(*pair) for pair in zip(variance, gap, strict=True)]
-    np.testing.assert_allclose(found.slope_product, exact, rtol=2e-8)
-    # The contrast's slope is the product of slopes, wherever it is taken.
-    step = 1e-4 * gap * np.minimum(1, 1 / gap - 1)
-    above, below = (
-        pair_moments("tanh", variance, gap + change).contrast for change in (step, -step)
-    )
-    np.testing.assert_allclose((above - below) / (2 * step * variance), exact, rtol=1e-5)
+    variance = np.exp(rng.uniform(math.log(1e-6), math.log(2e6), 120))
+    gap = np.where(rng.random(120) < 0.5, rng.random(120), np.exp(rng.uniform(-23, 0, 120)))
+    pairs = list(zip(variance, gap, strict=True))
+    products = [slope_product(*pair) for pair in pairs]
+    np.testing.assert_allclose(pair_slopes("tanh", variance, gap).product, products, rtol=2e-8)
+    falls = [fallen(*pair) for pair in pairs]
+    np.testing.assert_allclose(pair_values("tanh", variance, gap).contrast, falls, rtol=2e-8)
+
+
+def fallen(variance, gap):
+    """The contrast as the integral of the product of slopes, in a variable that resolves small gaps."""
+    nodes, weights = np.polynomial.legendre.leggauss(60)
+    length = math.log1p(variance * gap)
+    inner = np.expm1((nodes + 1) / 2 * length)
+    slopes = np.array([slope_product(variance, one / variance) for one in inner])
+    return float(weights / 2 * length @ (slopes * (1 + inner)))
+
+
+def test_the_table_reaches_the_largest_field_that_a_network_may_have():
+    assert MOST_VARIANCE >= 2 * MOST_GAIN
 
 
 def test_tanh_s_slopes_agree_with_another_quadrature():
@@ -134,26 +145,31 @@ def test_tanh_s_slopes_agree_with_another_quadrature():
 @pytest.mark.parametrize("activation", ["gelu", "tanh"])
 def test_steep_activations_become_those_with_a_corner(activation):
     # A GELU of a wide field is a ReLU, a tanh of one the sign.
+    # What the corner's width of one adds falls like the inverse of the field's, or its square.
     variance, gaps = np.array(2e6), np.array([1.0, 0.5, 0.01])
-    found = pair_moments(activation, variance, gaps)
-    limit = pair_moments("relu", variance, gaps)
-    contrast = limit.contrast if activation == "gelu" else 1 - np.arcsin(1 - gaps) * 2 / math.pi
-    np.testing.assert_allclose(found.contrast, contrast, rtol=2e-2)
+    found = pair_values(activation, variance, gaps).contrast
+    if activation == "gelu":
+        limit, error = pair_values("relu", variance, gaps).contrast, 10 / float(variance)
+    else:
+        limit, error = 1 - np.arcsin(1 - gaps) * 2 / math.pi, 10 / math.sqrt(float(variance))
+    np.testing.assert_allclose(found, limit, rtol=error)
 
 
-@pytest.mark.parametrize("activation", FUNCTIONS)
-def test_no_field_at_all_is_no_exception(activation):
-    found = pair_moments(activation, np.array(0.0), np.array([0.0, 0.5]))
-    assert float(found.square) == 0
-    np.testing.assert_array_equal(found.contrast, 0)
-    assert np.isfinite(found.slope_product).all()
+@pytest.mark.parametrize(("activation", "slope"), [("gelu", 0.5), ("tanh", 1.0)])
+def test_without_a_field_slopes_are_those_at_zero(activation, slope):
+    place = activation, np.array(0.0), np.array([0.0, 0.5])
+    values, slopes = pair_values(*place), pair_slopes(*place)
+    assert float(values.square) == 0
+    np.testing.assert_array_equal(values.contrast, 0)
+    np.testing.assert_allclose(slopes.product, slope**2, rtol=2e-8)
+    assert float(slopes.square) == pytest.approx(slope**2, rel=2e-8)
 
 
 @pytest.mark.parametrize("activation", FUNCTIONS)
 def test_gaps_keep_their_digits(activation):
     gaps = np.array([1e-3, 1e-9, 1e-15])
-    found = pair_moments(activation, np.array(2.0), gaps)
-    first_order = 2.0 * found.slope_square * gaps
+    contrast = pair_values(activation, np.array(2.0), gaps).contrast
+    first_order = 2.0 * float(pair_slopes(activation, np.array(2.0), np.array(0.0)).square) * gaps
     # ReLU's slope jumps, which leaves a correction of order sqrt(gap).
-    np.testing.assert_allclose(found.contrast, first_order, rtol=3e-2)
-    np.testing.assert_allclose(found.contrast[1:], first_order[1:], rtol=1e-4)
+    np.testing.assert_allclose(contrast, first_order, rtol=3e-2)
+    np.testing.assert_allclose(contrast[1:], first_order[1:], rtol=1e-4)

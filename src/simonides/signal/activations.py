@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from simonides.signal.moments import PairMoments, arcsine_fall, breadths
-from simonides.signal.tanh import tanh_moments
+from simonides.signal.moments import PairSlopes, PairValues, arcsine_fall, breadths
+from simonides.signal.tanh import tanh_slopes, tanh_values
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -29,41 +29,63 @@ Activation = Literal["relu", "gelu", "tanh"]
 ACTIVATIONS: tuple[Activation, ...] = ("relu", "gelu", "tanh")
 
 
-def pair_moments(activation: Activation, variance: Reals, gap: Reals) -> PairMoments:
+def pair_values(activation: Activation, variance: Reals, gap: Reals) -> PairValues:
     """Return the moments at each variance and each gap 1 - c, which are broadcast together.
 
-    >>> found = pair_moments("relu", np.array(1.0), np.array(0.5))
+    >>> found = pair_values("relu", np.array(1.0), np.array(0.5))
     >>> print(f"{2 * float(found.square - found.contrast):.6f}")
     0.608998
     """
-    return _MOMENTS[activation](np.asarray(variance), np.asarray(gap))
+    return _VALUES[activation](np.asarray(variance), np.asarray(gap))
 
 
-def _relu(variance: Reals, gap: Reals) -> PairMoments:
-    angle = 2 * np.arcsin(np.sqrt(np.clip(gap, 0, 2) / 2))
-    half = variance / 2
+def pair_slopes(activation: Activation, variance: Reals, gap: Reals) -> PairSlopes:
+    """Return the moments of the derivative at each variance and each gap 1 - c."""
+    return _SLOPES[activation](np.asarray(variance), np.asarray(gap))
+
+
+def _relu_values(variance: Reals, gap: Reals) -> PairValues:
+    angle, half = _angle(gap), variance / 2
     turned = gap - (np.sin(angle) - angle * np.cos(angle)) / math.pi
-    return PairMoments(half, half * turned, np.full_like(half, 0.5), (1 - angle / math.pi) / 2)
+    return PairValues(half, half * turned)
 
 
-def _gelu(variance: Reals, gap: Reals) -> PairMoments:
+def _relu_slopes(variance: Reals, gap: Reals) -> PairSlopes:
+    return PairSlopes(np.full(variance.shape, 0.5), (1 - _angle(gap) / math.pi) / 2)
+
+
+def _angle(gap: Reals) -> Reals:
+    return np.asarray(2 * np.arcsin(np.sqrt(np.clip(gap, 0, 2) / 2)))
+
+
+def _gelu_values(variance: Reals, gap: Reals) -> PairValues:
     total, product, apart = 1 + variance, variance * (1 - gap), variance * gap
     here, at_one = breadths(variance, gap, 1.0)
-    fall = arcsine_fall(variance, gap, 1.0) / (2 * math.pi)
-    gate_square = 0.25 + np.arcsin(variance / total) / (2 * math.pi)
+    gate, fall = _gate(variance, gap)
     # What is left of the second term's fall once its factor q - k is taken out.
     bend = (
         2 * product**2 / (total * at_one * here * (here + at_one)) - 1 / here + 2 / (total * at_one)
     ) / (2 * math.pi)
-    return PairMoments(
-        square=variance * gate_square + variance**2 / (math.pi * total * at_one),
-        contrast=apart * (gate_square + (variance + product) * bend) + product * fall,
-        slope_square=gate_square
-        + variance * (3 + 5 * variance) / (2 * math.pi * total * at_one**3),
-        slope_product=gate_square
-        - fall
-        + product * (total * (3 + 2 * variance) - 2 * product**2) / (2 * math.pi * total * here**3),
+    return PairValues(
+        square=variance * gate + variance**2 / (math.pi * total * at_one),
+        contrast=apart * (gate + (variance + product) * bend) + product * fall,
     )
 
 
-_MOMENTS = {"relu": _relu, "gelu": _gelu, "tanh": tanh_moments}
+def _gelu_slopes(variance: Reals, gap: Reals) -> PairSlopes:
+    total, product = 1 + variance, variance * (1 - gap)
+    here, at_one = breadths(variance, gap, 1.0)
+    gate, fall = _gate(variance, gap)
+    own = variance * (3 + 5 * variance) / (total * at_one**3)
+    shared = product * (total * (3 + 2 * variance) - 2 * product**2) / (total * here**3)
+    return PairSlopes(gate + own / (2 * math.pi), gate - fall + shared / (2 * math.pi))
+
+
+def _gate(variance: Reals, gap: Reals) -> tuple[Reals, Reals]:
+    """Return the mean square of Φ at a field, and by how much its mean product with another falls."""
+    square = 0.25 + np.arcsin(variance / (1 + variance)) / (2 * math.pi)
+    return square, arcsine_fall(variance, gap, 1.0) / (2 * math.pi)
+
+
+_VALUES = {"relu": _relu_values, "gelu": _gelu_values, "tanh": tanh_values}
+_SLOPES = {"relu": _relu_slopes, "gelu": _gelu_slopes, "tanh": tanh_slopes}

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from simonides.signal.activations import pair_moments
+from simonides.signal.activations import pair_slopes
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -137,11 +137,9 @@ def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: Gradie
     assert architecture.activation is not None  # or there is no MLP
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     gap = gains.mlp_in_variance * relative / np.maximum(field, _NOTHING)
-    moments = pair_moments(architecture.activation, field, gap)
+    slopes = pair_slopes(architecture.activation, field, gap)
     gain = gains.mlp_in_variance * gains.mlp_out_variance
-    return Gradient(
-        back.own * gain * moments.slope_square, back.shared * gain * moments.slope_product
-    )
+    return Gradient(back.own * gain * slopes.square, back.shared * gain * slopes.product)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.activations import pair_moments
+from simonides.signal.activations import pair_slopes, pair_values
 from simonides.signal.attention import checked_tokens
 
 if TYPE_CHECKING:
@@ -72,11 +72,12 @@ def mlp_stretch(architecture: Architecture) -> float:
     if architecture.activation is None:
         return 1.0
     field = architecture.mlp_in_variance + architecture.mlp_bias_variance
-    moments = pair_moments(architecture.activation, np.array(field), np.array(0.0))
+    at_collapse = architecture.activation, np.array(field), np.array(0.0)
     skip = architecture.mlp_skip**2
     gain = architecture.mlp_in_variance * architecture.mlp_out_variance
-    total = skip + architecture.mlp_out_variance * float(moments.square)
-    return (skip + gain * float(moments.slope_square)) / (total + architecture.mlp_bias_variance)
+    total = skip + architecture.mlp_out_variance * float(pair_values(*at_collapse).square)
+    slope = float(pair_slopes(*at_collapse).square)
+    return (skip + gain * slope) / (total + architecture.mlp_bias_variance)
 
 
 def chaotic_residual(architecture: Architecture) -> float:

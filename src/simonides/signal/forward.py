@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from simonides.signal.activations import pair_moments
+from simonides.signal.activations import pair_values
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,7 +171,7 @@ def _mlp(architecture: Architecture, gains: Gains, stream: Reals, gap: Reals) ->
     relative = _relative(stream, gap)
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     field_gap = gains.mlp_in_variance * relative
-    moments = pair_moments(
+    moments = pair_values(
         architecture.activation,
         field,
         field_gap / np.maximum(field, _NOTHING),

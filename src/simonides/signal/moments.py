@@ -12,23 +12,30 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class PairMoments:
+class PairValues:
     r"""Moments of an activation at variances q of two fields and gaps 1 - c of their correlation.
 
-    ``square`` is :math:`E\varphi^2`, ``contrast`` :math:`E\varphi^2 - E\varphi\varphi'` (kept apart, so
-    that nothing cancels as tokens collapse), ``slope_square`` and ``slope_product`` are
-    :math:`E\dot\varphi^2` and :math:`E\dot\varphi\dot\varphi'`. The squares do not depend on the gap and
-    have the variance's shape.
+    ``square`` is :math:`E\varphi^2`, which does not depend on the gap and has the variance's shape;
+    ``contrast`` is :math:`E\varphi^2 - E\varphi\varphi'`, kept apart so that nothing cancels as tokens
+    collapse.
     """
 
     square: Reals
     contrast: Reals
-    slope_square: Reals
-    slope_product: Reals
+
+
+@dataclass(frozen=True)
+class PairSlopes:
+    r"""The same of its derivative: :math:`E\dot\varphi^2` and :math:`E\dot\varphi\dot\varphi'`."""
+
+    square: Reals
+    product: Reals
 
 
 def arcsine_fall(variance: Reals, gap: Reals, room: float) -> Reals:
     r"""Return :math:`\arcsin\frac{q}{q + r} - \arcsin\frac{q c}{q + r}` with all its digits at small gaps.
+
+    For correlations that are not negative: beyond a right angle the arcsine would fold.
 
     >>> print(f"{float(arcsine_fall(np.array(1.0), np.array(1e-12), 1.0)) * 1e12:.6f}")
     0.577350

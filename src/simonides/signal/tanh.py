@@ -1,7 +1,7 @@
 r"""Pair moments of tanh, which has none in closed form: a table over variance and gap together.
 
-All four follow from one function of the variance q and the gap g = 1 - c, the product of slopes S. Half
-sum and half difference of two fields are independent, and
+All follow from one function of the variance q and the gap g = 1 - c, the product of slopes S. Sum and
+difference of two fields are independent, and
 
 .. math:: S(q, g) = E\,\frac{4}{(\cosh s + \cosh d)^2}, \qquad
           s \sim N(0, 2q(2 - g)), \quad d \sim N(0, 2qg),
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
-from simonides.signal.moments import PairMoments, arcsine_fall
+from simonides.signal.moments import PairSlopes, PairValues, arcsine_fall
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -33,23 +33,38 @@ _ROOM = 2 / math.pi
 """What the error function's arcsine adds to the variance, for a slope of one at zero."""
 
 _SCALE = 20.0
-_LEAST, _MOST = 1e-9, 2.1e6
+_LEAST = 1e-9
+MOST_VARIANCE = 2e6
+"""Of a field whose weights and biases have the largest gains that a network may have."""
+
 _VARIANCES, _GAPS, _DEGREE, _ORDER = 121, 97, 64, 5
 
 
-def tanh_moments(variance: Reals, gap: Reals) -> PairMoments:
+def tanh_values(variance: Reals, gap: Reals) -> PairValues:
     """Return the moments at each variance and gap, interpolated in a table made at the first call."""
-    within = np.clip(variance, _LEAST, _MOST)
-    slopes, means = _table()
-    x = np.log1p(_SCALE * within)
-    y = np.minimum(np.log1p(_SCALE * within * gap) / x, 1.0)
-    whole, none = np.ones_like(x), np.zeros_like(x)
-    return PairMoments(
+    within, x, y = _place(variance, gap)
+    means, whole = _table()[1], np.ones_like(x)
+    return PairValues(
         square=variance * np.exp(means.ev(x, whole)) * _mean_like(within, whole),
         contrast=variance * gap * np.exp(means.ev(x, y)) * _mean_like(within, gap),
-        slope_square=np.exp(slopes.ev(x, none)) * _slope_like(within, none),
-        slope_product=np.exp(slopes.ev(x, y)) * _slope_like(within, gap),
     )
+
+
+def tanh_slopes(variance: Reals, gap: Reals) -> PairSlopes:
+    """Return those of the derivative, from the same table."""
+    within, x, y = _place(variance, gap)
+    slopes, none = _table()[0], np.zeros_like(x)
+    return PairSlopes(
+        square=np.exp(slopes.ev(x, none)) * _slope_like(within, none),
+        product=np.exp(slopes.ev(x, y)) * _slope_like(within, gap),
+    )
+
+
+def _place(variance: Reals, gap: Reals) -> tuple[Reals, Reals, Reals]:
+    """Return the variance held inside the table, and where it and the gap are in it."""
+    within = np.clip(variance, _LEAST, MOST_VARIANCE)
+    x = np.log1p(_SCALE * within)
+    return within, x, np.minimum(np.log1p(_SCALE * within * gap) / x, 1.0)
 
 
 def slope_product(variance: float, gap: float) -> float:
@@ -74,7 +89,7 @@ def _cosh_rule(variance: float) -> tuple[Reals, Reals]:
 @lru_cache(maxsize=1)
 def _table() -> tuple[RectBivariateSpline, RectBivariateSpline]:
     """Return splines of the logarithms of S and of its mean, over those of the error function."""
-    x = np.linspace(0, math.log1p(_SCALE * _MOST), _VARIANCES)
+    x = np.linspace(0, math.log1p(_SCALE * MOST_VARIANCE), _VARIANCES)
     y = np.linspace(0, 1, _GAPS)
     rows = [_row(max(value, _LEAST), y) for value in np.expm1(x) / _SCALE]
     slopes, means = (
