@@ -33,6 +33,7 @@ def _cities(jobs: int) -> dict[str, Any]:
         "expected": cities.expected(atlas),
         "decisions": [],
         "rules": [],
+        "held_out": list(cities.held_out(atlas)),
     }
     for row in cities.by_rule(atlas):
         found["rules"].append(row)

@@ -91,6 +91,23 @@ def by_rule(atlas: Atlas) -> Iterator[dict[str, Any]]:
                 }
 
 
+LEARNT_FROM = (1_000, 2_000, 4_000, 8_000, 16_000, 24_000)
+"""Numbers of cities from which the whitened pseudo-inverse guesses the countries of the last ones."""
+
+
+def held_out(atlas: Atlas) -> Iterator[dict[str, Any]]:
+    """Yield how many cities that it never saw the whitened pseudo-inverse gets right."""
+    cities, countries = atlas.whitened
+    first = max(LEARNT_FROM)
+    for labels in ("true", "shuffled"):
+        homes = atlas.labels[labels]
+        for number in LEARNT_FROM:
+            weights = pseudo_inverse(atlas.problem(labels, number, whitened=True)).weights
+            guessed = (cities[first:] @ weights.T @ countries.T).argmax(axis=1)
+            right = int(np.count_nonzero(guessed == homes[first:]))
+            yield {"labels": labels, "learnt": number, "asked": len(guessed), "right": right}
+
+
 def decision(atlas: Atlas, labels: str, facts: int, max_steps: int = MAX_STEPS) -> dict[str, Any]:
     """Return whether the optimal memory stores so many facts, with proof, and how long that takes."""
     problem = atlas.problem(labels, facts, whitened=True)

@@ -28,12 +28,13 @@ def write(results: dict[str, Any]) -> None:
 
 def _tokens(found: dict[str, Any]) -> None:
     rows = found["rows"]
-    _table("tokens", ("d", "outputs", "instances", "measured", "theory", "with lengths"), [
+    _table("tokens", ("d", "outputs", "instances", "measured", "open", "theory", "with lengths"), [
         [
             f"{row['dim']}",
             row["outputs"],
             f"{row['instances']}",
             f"{row['mean']:,.0f} ± {row['stderr']:.1f}",
+            f"{row['open']}",
             f"{row['theory']:,.0f}",
             f"{row['theory_lengths']:,.0f}" if row["theory_lengths"] else "",
         ]
@@ -61,6 +62,15 @@ def _cities(found: dict[str, Any]) -> None:
             f"{row['steps']}",
         ]
         for row in found["decisions"]
+    ])  # fmt: skip
+    _table("city_held_out", ("labels", "learnt from", "others asked", "right"), [
+        [
+            row["labels"],
+            f"{row['learnt']:,}",
+            f"{row['asked']:,}",
+            f"{row['right']:,} ({row['right'] / row['asked']:.1%})",
+        ]
+        for row in found["held_out"]
     ])  # fmt: skip
     figure = pictures.cities(found["rules"], found["decisions"], found["expected"])
     save(figure, FOLDER / "cities.svg")
