@@ -65,7 +65,7 @@ _UNEVEN = ("tokens", "random directions, tokens' lengths")
 INSTANCES: Mapping[int, Mapping[str, int]] = {
     20: dict.fromkeys(OUTPUTS, 12),
     40: dict.fromkeys(OUTPUTS, 12),
-    100: {"tokens": 3, "tokens at unit length": 2},
+    100: dict.fromkeys(OUTPUTS, 4),
 }
 """How many instances of each case, by dimension; in 100 dimensions one takes long."""
 

@@ -12,9 +12,6 @@ from simonides import OriginalProblem
 from simonides.estimate import Estimate
 from simonides.solvers.threshold import Threshold
 
-UNKEPT = (20, 40, 100)
-"""Dimensions measured before thresholds of single instances were kept, and not again since."""
-
 
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     results = json.loads(published.RESULTS.read_text())
@@ -24,7 +21,7 @@ def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     monkeypatch.setattr(published, "RESULTS", tmp_path / "examples.json")
     published.write(results)
     written = [path for path in tmp_path.iterdir() if path.suffix in (".md", ".txt", ".json")]
-    assert len(written) == 5
+    assert len(written) == 6
     for path in written:
         assert path.read_text() == (shown / path.name).read_text(), path.name
 
@@ -36,10 +33,6 @@ def test_rows_of_tokens_are_what_the_example_writes():
     cases = {(dim, name): n for dim, names in tokens.INSTANCES.items() for name, n in names.items()}
     assert {(row["dim"], row["outputs"]): row["instances"] for row in rows} == cases
     for row in rows:
-        if row["thresholds"] is None:
-            assert row["dim"] in UNKEPT
-            assert [*row, "open"] == list(written), (row["dim"], row["outputs"])
-            continue
         assert list(row) == list(written), (row["dim"], row["outputs"])
         by_lengths = Estimate(row["theory_lengths"], row["theory_lengths_stderr"])
         found = [Threshold(facts, 0, 5, 1.0) for facts in row["thresholds"]]
