@@ -161,10 +161,10 @@ def test_a_task_that_fails_is_a_record_and_the_others_go_on(tmp_path):
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A disk of 120 kilobytes, and how to make it larger."""
+    """A disk with room for a first batch but not for all tasks, and how to enlarge it."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=120k", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(disk)]
     if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode:
         pytest.skip("mounting a small disk needs root; the file size limit below stands in for it")
     yield disk, lambda: subprocess.run(["mount", "-o", "remount,size=10m", str(disk)], check=True)
