@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import classes, models
+from benchmarks import classes, models, spectra
 from benchmarks.signal import depth_picture_table, training_picture
 from simonides.curves.signal import gradients_table
 from simonides.figures.catalogue import draw
@@ -45,7 +45,13 @@ _HEADINGS = {
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
-    "distance": "distance from eq. 10",
+    "stored": "cross-entropy until stored",
+    "converged": "and on",
+    "adam": "Adam",
+    "search": "search for a margin",
+    **{name: f"{load:g} of capacity" for load, name in spectra.LOADS.items()},
+    "hebbian": "Hebbian",
+    "gaussian": "Gaussian",
     "points": "points",
     "agreeing": "networks agree",
     "inner": "away from edges",
@@ -67,6 +73,7 @@ _TABLES = (
     "thresholds",
     "beyond",
     "spectra",
+    "spectra_loads",
     "training",
     "training_large",
     "programming",
