@@ -16,6 +16,7 @@ FOLDER = Path("docs/measured")
 RESULTS = FOLDER / "benchmarks.json"
 
 _HEADINGS = {
+    "when": "at the",
     "contender": "contender",
     "options": "options",
     "problem": "problem",
@@ -46,11 +47,13 @@ _HEADINGS = {
     "stderr": "± standard error",
     "over_theory": "above theory",
     "stored": "cross-entropy until stored",
-    "converged": "and on",
+    "converged": "long after",
     "adam": "Adam",
-    "search": "search for a margin",
+    "search": "`low_rank`",
     **{name: f"{load:g} of capacity" for load, name in spectra.LOADS.items()},
-    "hebbian": "Hebbian",
+    "error": "largest error",
+    "hebbian_near": f"Hebbian, {spectra.NEAR:g}",
+    "hebbian_far": f"Hebbian, {spectra.FAR:g}",
     "gaussian": "Gaussian",
     "points": "points",
     "agreeing": "networks agree",
@@ -99,9 +102,8 @@ def write(results: dict[str, Any]) -> None:
     """Write results, tables and picture."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-    for name in _TABLES:
-        if name in results:
-            (FOLDER / f"{name}.md").write_text(_table(results[name]))
+    for name, text in tables(results).items():
+        (FOLDER / f"{name}.md").write_text(text)
     if "growth" in results:
         save(_growth(results["growth"]), FOLDER / "growth.svg")
     if "depth" in results:
@@ -111,10 +113,17 @@ def write(results: dict[str, Any]) -> None:
     for name in models.TITLES if "models" in results else ():
         save(draw(models.picture_table(results["models"], name)), FOLDER / f"encoder_{name}.svg")
     if "outcomes" in results:
-        (FOLDER / "outcomes.md").write_text(_table(classes.summary(results["outcomes"])))
         save(classes.picture(results["outcomes"]), FOLDER / "outcomes.svg")
     if "signal_training" in results:
         save(training_picture(results["signal_training"]), FOLDER / "signal_training.svg")
+
+
+def tables(results: dict[str, Any]) -> dict[str, str]:
+    """Return the tables that follow from results, by the names of their files."""
+    found = {name: _table(results[name]) for name in _TABLES if name in results}
+    if "outcomes" in results:
+        found["outcomes"] = _table(classes.summary(results["outcomes"]))
+    return found
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

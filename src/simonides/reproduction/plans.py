@@ -141,9 +141,14 @@ FULL = Plan(
         "regimes": (_spec(BOTH, (25, 50, 100), _TRAINED, 10, relative_loads=REGIMES),),
         "spectra": (
             _spec(BOTH, (25, 50), _TRAINED, 10, relative_loads=(NEAR,), **_BOUNDED),
-            _spec(BOTH, (100,), _TRAINED, 4, relative_loads=(NEAR,), **_BOUNDED),
+            _spec(BOTH, (100,), _TRAINED_LARGE, 10, relative_loads=(NEAR,), **_BOUNDED),
             _spec(
-                "original", (200,), _TRAINED, 3, relative_loads=(NEAR,), rank_fractions=FRACTIONS
+                "original",
+                (200,),
+                _TRAINED_LARGE,
+                10,
+                relative_loads=(NEAR,),
+                rank_fractions=FRACTIONS,
             ),
         ),
         "thresholds": (
