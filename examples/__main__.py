@@ -34,6 +34,7 @@ def _cities(jobs: int) -> dict[str, Any]:
         "decisions": [],
         "rules": [],
         "held_out": list(cities.held_out(atlas)),
+        "parts": list(cities.part_decisions(atlas)),
     }
     for row in cities.by_rule(atlas):
         found["rules"].append(row)

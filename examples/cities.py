@@ -19,11 +19,17 @@ ASKED = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 """Numbers of cities that the rules are asked to store; then all of them."""
 
 TRIALS: Mapping[str, tuple[int, ...]] = {
-    "true": (8_000,),
+    "true": (8_000, 9_000),
     "shuffled": (3_000, 3_300, 3_600),
     "drawn evenly": (12_000, 14_000),
 }
 """Numbers of cities at which the optimal memory decides, by labels; closer to the edge it takes longer."""
+
+PARTS: Mapping[str, tuple[tuple[int, int], ...]] = {
+    "true": ((3, 12_000), (8, 10_500)),
+    "shuffled": ((4, 3_600),),
+}
+"""So many of the largest countries, and numbers of cities at which these countries alone decide."""
 
 MAX_STEPS = 400
 """Newton steps after which a decision is given up."""
@@ -63,6 +69,20 @@ class Atlas:
         """Return the first facts with such labels."""
         cities, countries = self.whitened if whitened else self.vectors
         return OriginalProblem(cities[:facts], countries, self.labels[labels][:facts])
+
+    def part(self, labels: str, facts: int, largest: int) -> OriginalProblem:
+        """Return those of the first facts that are of the largest countries, among these countries alone.
+
+        Its comparisons are some of the whole's: where no map stores the part, none stores the whole.
+        """
+        chosen = np.sort(np.argsort(-np.bincount(self.world.home), kind="stable")[:largest])
+        homes = self.labels[labels][:facts]
+        inside = np.isin(homes, chosen)
+        return OriginalProblem(
+            self.whitened[0][:facts][inside],
+            own_directions(self.vectors[1][chosen], centred=True),
+            np.searchsorted(chosen, homes[inside]),
+        )
 
 
 RULES: dict[str, Callable[[Atlas, str, int], int]] = {
@@ -111,16 +131,39 @@ def held_out(atlas: Atlas) -> Iterator[dict[str, Any]]:
 def decision(atlas: Atlas, labels: str, facts: int, max_steps: int = MAX_STEPS) -> dict[str, Any]:
     """Return whether the optimal memory stores so many facts, with proof, and how long that takes."""
     problem = atlas.problem(labels, facts, whitened=True)
-    found = decide(problem, max_steps=max_steps, threads=1)
+    return {"labels": labels, "asked": facts, **_decided(problem, max_steps)}
+
+
+def part_decision(
+    atlas: Atlas, labels: str, facts: int, largest: int, max_steps: int = MAX_STEPS
+) -> dict[str, Any]:
+    """Return whether the largest countries among so many facts can be stored without the others."""
+    problem = atlas.part(labels, facts, largest)
     return {
         "labels": labels,
         "asked": facts,
+        "countries": largest,
+        "inside": problem.facts,
+        **_decided(problem, max_steps),
+    }
+
+
+def _decided(problem: OriginalProblem, max_steps: int) -> dict[str, Any]:
+    found = decide(problem, max_steps=max_steps, threads=1)
+    return {
         "verdict": str(found.verdict),
         "recalled": found.solution.recalled,
         "steps": found.solution.steps,
         "max_steps": max_steps,
         "seconds": found.seconds,
     }
+
+
+def part_decisions(atlas: Atlas) -> Iterator[dict[str, Any]]:
+    """Yield the decisions of ``PARTS``."""
+    for labels, parts in PARTS.items():
+        for largest, facts in parts:
+            yield part_decision(atlas, labels, facts, largest)
 
 
 def decisions(

@@ -63,6 +63,17 @@ def _cities(found: dict[str, Any]) -> None:
         ]
         for row in found["decisions"]
     ])  # fmt: skip
+    _table("city_parts", ("labels", "cities", "largest countries", "their cities", "verdict", "steps"), [
+        [
+            row["labels"],
+            f"{row['asked']:,}",
+            f"{row['countries']}",
+            f"{row['inside']:,}",
+            row["verdict"],
+            f"{row['steps']}",
+        ]
+        for row in found["parts"]
+    ])  # fmt: skip
     _table("city_held_out", ("labels", "learnt from", "others asked", "right"), [
         [
             row["labels"],
@@ -72,7 +83,7 @@ def _cities(found: dict[str, Any]) -> None:
         ]
         for row in found["held_out"]
     ])  # fmt: skip
-    figure = pictures.cities(found["rules"], found["decisions"], found["expected"])
+    figure = pictures.cities(found["rules"], found["decisions"] + found["parts"], found["expected"])
     save(figure, FOLDER / "cities.svg")
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from examples import cities
-from simonides import capacity
+from simonides import capacity, decide, verify
 
 CITIES, COUNTRIES, DIM = 400, 6, 10
 
@@ -71,3 +71,33 @@ def test_rules_recall_what_their_weights_do(atlas, monkeypatch):
         r for r in rows if (r["labels"], r["asked"], r["method"]) == ("true", CITIES, named)
     )
     assert again["recalled"] == best
+
+
+def test_a_part_asks_some_of_what_the_whole_asks(atlas):
+    homes = atlas.labels["shuffled"][:60]
+    part = atlas.part("shuffled", 60, 2)
+    largest = np.argsort(-np.bincount(atlas.world.home))[:2]
+    kept = np.flatnonzero(np.isin(homes, largest))
+    assert part.facts == len(kept) < 60
+    # Whatever a map of the whole scores, some map of the part scores up to a shift: its own two countries
+    # differ along one direction, which the whole's span.
+    whole = atlas.problem("shuffled", 60, whitened=True)
+    weights = np.random.default_rng(1).standard_normal((whole.dim_out, whole.dim_in))
+    gaps = whole.inputs[kept] @ weights.T @ (whole.outputs[largest[0]] - whole.outputs[largest[1]])
+    first, second = part.outputs[np.searchsorted(np.sort(largest), largest)]
+    fitted = np.linalg.lstsq(part.inputs * (first - second), gaps, rcond=None)[0]
+    np.testing.assert_allclose(part.inputs @ fitted * (first - second), gaps, rtol=1e-9)
+    targets = np.where(part.targets == np.searchsorted(np.sort(largest), largest[0]), *largest)
+    np.testing.assert_array_equal(targets, homes[kept])
+
+
+def test_where_a_part_cannot_be_stored_the_whole_cannot(atlas):
+    found = decide(atlas.part("shuffled", CITIES, 2), threads=1)
+    assert str(found.verdict) == "not-storable"
+    assert verify(found.certificate, atlas.part("shuffled", CITIES, 2)).valid
+    row = cities.part_decision(atlas, "shuffled", CITIES, 2)
+    assert (row["countries"], row["verdict"]) == (2, "not-storable")
+    assert row["inside"] == np.sort(np.bincount(atlas.world.home))[-2:].sum()
+    assert cities.decision(atlas, "shuffled", CITIES)["verdict"] == "not-storable"
+    few = cities.decision(atlas, "shuffled", 12)
+    assert few["verdict"] == cities.part_decision(atlas, "shuffled", 12, 2)["verdict"] == "storable"

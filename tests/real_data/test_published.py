@@ -21,7 +21,7 @@ def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     monkeypatch.setattr(published, "RESULTS", tmp_path / "examples.json")
     published.write(results)
     written = [path for path in tmp_path.iterdir() if path.suffix in (".md", ".txt", ".json")]
-    assert len(written) == 6
+    assert len(written) == 7
     for path in written:
         assert path.read_text() == (shown / path.name).read_text(), path.name
 
@@ -59,6 +59,9 @@ def test_rows_of_cities_are_what_the_example_writes():
         assert list(row) == list(written[0])
         assert row["steps"] <= row["max_steps"] == cities.MAX_STEPS
         assert (row["recalled"] == row["asked"]) == (row["verdict"] == "storable")
+    parts = [(labels, *part) for labels, parts in cities.PARTS.items() for part in parts]
+    assert [(row["labels"], row["countries"], row["asked"]) for row in found["parts"]] == parts
+    assert {row["verdict"] for row in found["parts"]} == {"not-storable"}
 
 
 @pytest.mark.slow
