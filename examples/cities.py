@@ -21,7 +21,7 @@ ASKED = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 TRIALS: Mapping[str, tuple[int, ...]] = {
     "true": (8_000, 9_000),
     "shuffled": (3_000, 3_300, 3_600),
-    "drawn evenly": (12_000, 14_000),
+    "drawn evenly": (12_000, 14_000, 19_000),
 }
 """Numbers of cities at which the optimal memory decides, by labels; closer to the edge it takes longer."""
 
