@@ -50,12 +50,13 @@ def by_way() -> list[Row]:
             "dim": dim,
             "rank": rank,
             "facts": facts,
-            **{way: _distance(rows) for way, rows in _ways(part).items()},
-            "error": max(_error(rows) for rows in _ways(part).values()),
-            "accuracy": min(_accuracy(rows) for rows in _ways(part).values()),
+            **{way: _distance(rows) for (way,), rows in ways.items()},
+            "error": max(map(_error, ways.values())),
+            "accuracy": min(map(_accuracy, ways.values())),
         }
         for when, measured in at.items()
         for (dim, rank, facts), part in groups(measured, "dim", "rank", "facts").items()
+        for ways in [groups([{**row, "way": _way(row)} for row in part], "way")]
     ]
 
 
@@ -81,9 +82,9 @@ def by_load() -> list[Row]:
                 **{LOADS[load]: _distance(rows) for load, rows in by_facts.items()},
                 "error": max(_error(rows) for rows in by_facts.values()),
                 "recalled": {f"{load:g}": _accuracy(rows) for load, rows in by_facts.items()},
-                "hebbian_near": _of_random(dim, rank, fraction, facts[NEAR]),
-                "hebbian_far": _of_random(dim, rank, fraction, facts[FAR]),
-                "gaussian": _of_random(dim, rank, fraction, None),
+                "hebbian_near": of_random(dim, rank, fraction, facts[NEAR]),
+                "hebbian_far": of_random(dim, rank, fraction, facts[FAR]),
+                "gaussian": of_random(dim, rank, fraction, None),
             }
         )
     return found
@@ -96,13 +97,6 @@ def _measured(spec: Spec) -> list[Row]:
         values = {one["id"]: one["singular_values"] for one in sweep.arrays(folder).to_pylist()}
         rows = sweep.rows(folder).to_pylist()
     return [{**row, "singular_values": values[row["id"]]} for row in rows]
-
-
-def _ways(rows: list[Row]) -> dict[str, list[Row]]:
-    found: dict[str, list[Row]] = {}
-    for row in rows:
-        found.setdefault(_way(row), []).append(row)
-    return found
 
 
 def _way(row: Row) -> str:
@@ -132,7 +126,7 @@ def _from_law(distributions: Reals, row: Row) -> float:
     return float(np.max(np.abs(distributions.mean(axis=0) - law)))
 
 
-def _of_random(dim: int, rank: int, fraction: float, facts: int | None) -> float:
+def of_random(dim: int, rank: int, fraction: float, facts: int | None) -> float:
     """Return the mean distance of a Hebbian sum of random facts, or without facts of Gaussian entries.
 
     Both have the quarter circle as their limit, so that cut to a rank they have eq. 10.

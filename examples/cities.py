@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from examples.coordinates import own_directions
-from examples.world import World
+from examples.world import World, by_size
 from simonides import OriginalProblem, capacity, decide
 from simonides.arrays import Integers, Reals
 from simonides.solvers.hebbian import hebbian
@@ -75,7 +75,7 @@ class Atlas:
 
         Its comparisons are some of the whole's: where no map stores the part, none stores the whole.
         """
-        chosen = np.sort(np.argsort(-np.bincount(self.world.home), kind="stable")[:largest])
+        chosen = np.sort(by_size(self.world.home)[:largest])
         homes = self.labels[labels][:facts]
         inside = np.isin(homes, chosen)
         return OriginalProblem(

@@ -20,8 +20,9 @@ class World:
     def largest(self, number: int) -> list[tuple[str, int]]:
         """Return the countries with most cities, and how many these are."""
         counts = np.bincount(self.home)
-        order = np.argsort(-counts, kind="stable")[:number]
-        return [(self.countries[place], int(counts[place])) for place in order]
+        return [
+            (self.countries[place], int(counts[place])) for place in by_size(self.home)[:number]
+        ]
 
     def city_vectors(self) -> Reals:
         """Return the encoder's vector of every city's name."""
@@ -30,6 +31,11 @@ class World:
     def country_vectors(self) -> Reals:
         """Return the encoder's vector of every country's name."""
         return text_vectors(self.countries)
+
+
+def by_size(home: Integers) -> Integers:
+    """Return the countries of these cities, those with most of them first."""
+    return np.argsort(-np.bincount(home), kind="stable")
 
 
 def world(seed: int = 0) -> World:

@@ -197,9 +197,11 @@ def test_killed_in_the_middle_it_goes_on_and_two_at_once_are_refused(tmp_path):
     with start("reproduce", "rank", "--out", str(out), "--workers", "1") as first:
         wait_for_a_task(first, sweep)
         first.send_signal(signal.SIGSTOP)  # so that it is still in the middle when the second comes
-        line = refused("reproduce", "rank", "--out", str(out), "--json")
+        try:
+            line = refused("reproduce", "rank", "--out", str(out), "--json")
+        finally:
+            first.kill()  # stopped, it would be waited for without end
         assert f"process {first.pid} is running a sweep there" in line
-        first.kill()
         first.communicate(timeout=60)
     kept = status(sweep).done
     assert 0 < kept < status(sweep).total
