@@ -310,7 +310,7 @@ def test_the_verifier_shares_no_code_with_the_solvers():
         "simonides.rechecking.CHUNK",
         "simonides.rechecking.Instance",
         "simonides.rechecking.fields",
-        "simonides.replacing.replacing",
+        "simonides.writing.replacing",
         *(f"simonides.rounding.{name}" for name in ("UNDERFLOW", "gamma", "length", "lengths")),
     }
     assert not {name for name in names if "numba" in name or "solvers" in name}

@@ -29,8 +29,8 @@ import numpy as np
 
 from simonides import archives, arguments
 from simonides.rechecking import CHUNK, fields
-from simonides.replacing import replacing
 from simonides.rounding import UNDERFLOW, gamma, length, lengths
+from simonides.writing import replacing
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
@@ -72,7 +72,7 @@ class Certificate:
         path = Path(path)
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
-        with replacing(path) as part, part.open("wb") as file:
+        with replacing(path) as file:
             np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
         return path
 

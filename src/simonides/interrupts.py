@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import signal
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+import threading
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
 Result = TypeVar("Result")
 
@@ -38,6 +39,48 @@ class Presses:
 
 
 PRESSES = Presses()
+
+
+class Hold:
+    """Ctrl-C put off while the main thread does what must not be cut in two, and heeded right after.
+
+    Other threads are never interrupted, so that there is nothing to hold for them.
+    """
+
+    def __init__(self) -> None:
+        self._depth = 0
+        self._pressed = False
+        self._handler: Callable[[int, FrameType | None], Any] | None = None
+
+    def begin(self) -> None:
+        """Put off what is pressed from now on."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        if self._depth == 0:
+            handler = signal.getsignal(signal.SIGINT)
+            if callable(handler):  # not ignored, nor left to the system
+                self._handler = handler
+                signal.signal(signal.SIGINT, self._press)
+        self._depth += 1
+
+    def _press(self, *_: object) -> None:
+        self._pressed = True
+
+    def end(self) -> None:
+        """Heed what was pressed since the first ``begin``, at the last ``end``."""
+        if threading.current_thread() is not threading.main_thread():
+            return
+        self._depth -= 1
+        if self._depth or self._handler is None:
+            return
+        handler, self._handler = self._handler, None
+        signal.signal(signal.SIGINT, handler)
+        if self._pressed:
+            self._pressed = False
+            handler(signal.SIGINT, None)
+
+
+HOLD = Hold()
 
 
 class Keyboard:

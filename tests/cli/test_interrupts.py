@@ -54,6 +54,45 @@ def test_an_interrupt_that_python_drops_is_heeded_at_the_next_step():
     assert done.stdout.splitlines() == ["it goes on", "until the next step True", "and once only"]
 
 
+PRESSED_WHILE_COMPILING = """
+import os, signal, sys
+import simonides.compiled
+from numba.core import pythonapi
+from numba.core.compiler_lock import global_compiler_lock
+
+class Parts(dict):
+    left = int(sys.argv.pop(1))
+
+    def __setitem__(self, name, part):
+        super().__setitem__(name, part)
+        self.left -= global_compiler_lock.is_locked()
+        if self.left == 0:
+            os.kill(os.getpid(), signal.SIGINT)
+
+pythonapi._unboxers.functions = Parts(pythonapi._unboxers.functions)
+sys.argv[1:1] = ["decide", "--dim", "30", "--facts", "170"]
+from simonides.cli import main
+main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bound", [[], ["--rank", "12"]], ids=["full", "rank"])
+@pytest.mark.parametrize("part", [1, 3, 8])
+def test_an_interrupt_waits_for_the_compiler(bound, part):
+    # Pressed while the compiler, to load its first kernel, is importing a part of its own.
+    done = subprocess.run(
+        [sys.executable, "-c", PRESSED_WHILE_COMPILING, str(part), *bound],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 130, done.stderr
+    assert "Interrupted" in done.stdout
+    assert done.stderr == "simonides: interrupted\n"
+
+
 @pytest.mark.slow
 def test_decide_prints_the_best_so_far():
     code, printed, shown = watched("decide", *LONG, until="step 3")

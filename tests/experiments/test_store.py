@@ -1,6 +1,7 @@
 """The store: batches that are there or not, damage that is seen, folders that are not ours."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -17,6 +18,7 @@ from simonides.experiments.spec import Spec
 from simonides.experiments.store import read, writing
 from simonides.experiments.sweep import arrays, export, rows, run, status
 from simonides.failures import BadArgumentError
+from simonides.writing import leftovers
 
 SPEC = Spec.of(
     {
@@ -98,8 +100,8 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
     rows_before = rows(kept)
     arrays_table = tables(records)[1]
     orphan = shards.write_shard(kept / "arrays", 77, arrays_table)  # killed before its rows
-    for part in (kept / "rows" / "1.parquet.part", kept / "run.json.part"):
-        part.write_bytes(b"half a fi")
+    for folder in (kept, kept / "rows", kept / "arrays"):
+        (folder / f".simonides-{0:024x}.part").write_bytes(b"half a fi")
     assert rows(kept).equals(rows_before)
     with writing(kept, SPEC, TASKS) as store:
         assert len(store.statuses) == 6
@@ -111,9 +113,53 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
 
 def test_a_run_killed_while_it_began_its_folder_goes_on(tmp_path):
     (tmp_path / "lock").touch()
-    (tmp_path / "run.json.part").write_bytes(b"{")
+    (tmp_path / f".simonides-{0:024x}.part").write_bytes(b"{")
     with writing(tmp_path, SPEC, TASKS):
         assert status(tmp_path).total == 6
+
+
+def test_files_of_the_user_stay_whatever_they_are_called(kept, tmp_path_factory):
+    elsewhere = tmp_path_factory.mktemp("downloads")
+    precious = [kept / "film.part", kept / "rows" / "film.part", elsewhere / "film.part"]
+    for path in precious:
+        path.write_bytes(b"mine")
+    (kept / "rows" / "more").symlink_to(elsewhere)
+    with writing(kept, SPEC, TASKS):
+        pass
+    assert [path.read_bytes() for path in precious] == [b"mine"] * 3
+
+
+@pytest.mark.parametrize("name", ["rows", "arrays"])
+def test_a_folder_behind_a_link_is_somebody_else_s(tmp_path, tmp_path_factory, name):
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    mine = [elsewhere / "film.part", elsewhere / f".simonides-{1:024x}.part"]
+    for path in mine:
+        path.write_bytes(b"mine")
+    (tmp_path / name).symlink_to(elsewhere)
+    with pytest.raises(BadArgumentError, match="a folder, not a link"):
+        run(SPEC, tmp_path)
+    assert sorted(elsewhere.iterdir()) == sorted(mine)
+
+
+@pytest.mark.parametrize("kind", ["link", "dangling", "text", "pipe", "folder"])
+def test_a_lock_that_no_sweep_made_is_left_as_it_is(tmp_path, tmp_path_factory, kind):
+    letter = tmp_path_factory.mktemp("letters") / "letter"
+    if kind != "dangling":
+        letter.write_text("dear reader")
+    lock = tmp_path / "lock"
+    if kind in ("link", "dangling"):
+        lock.symlink_to(letter)
+    elif kind == "text":
+        lock.write_text("dear reader")
+    elif kind == "pipe":
+        os.mkfifo(lock)
+    else:
+        lock.mkdir()
+    with pytest.raises(BadArgumentError, match="'lock' that no sweep made"):
+        run(SPEC, tmp_path)
+    assert letter.exists() is (kind != "dangling")
+    assert kind == "dangling" or letter.read_text() == "dear reader"
+    assert kind != "text" or lock.read_text() == "dear reader"
 
 
 @pytest.mark.parametrize("kind", ["rows", "arrays"])
@@ -256,7 +302,7 @@ def test_the_documented_one_liners_open_a_run(kept):
 _KILLED_WHILE_WRITING = """
 import os, sys
 from pathlib import Path
-from simonides.experiments.shards import write_whole
+from simonides.writing import write_whole
 os.fsync = lambda _handle: os.kill(os.getpid(), 9)
 write_whole(Path(sys.argv[1]), b"half of it")
 """
@@ -266,7 +312,7 @@ def test_the_one_liners_pass_over_what_a_killed_writer_left(kept):
     target = kept / "rows" / "00000009-half.parquet"
     done = subprocess.run([sys.executable, "-c", _KILLED_WHILE_WRITING, target], check=False)
     assert done.returncode == -9
-    (left,) = shards.leftovers(kept / "rows")
+    (left,) = leftovers(kept / "rows")
     assert left.read_bytes() == b"half of it"
     assert len(pd.read_parquet(kept / "rows")) == 6
     found = duckdb.sql(f"SELECT count(*) FROM '{kept}/rows/*.parquet'").fetchall()

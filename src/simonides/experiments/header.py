@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simonides import __version__, arguments
-from simonides.experiments.shards import write_whole
 from simonides.experiments.spec import Spec
 from simonides.failures import BadArgumentError
+from simonides.writing import write_whole
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import numba
+from simonides.compiled import kernel
 
 
-@numba.njit(cache=True, nogil=True)
+@kernel()
 def count_rivals(scores, own, first_edge, width, counts, highest):  # type: ignore[no-untyped-def]
     """Add every score but those in column ``own`` of each row to the bins' counts.
 

@@ -19,6 +19,7 @@ from simonides.experiments import record, shards
 from simonides.experiments.header import Header, other_version, read_header
 from simonides.experiments.lock import locked
 from simonides.experiments.record import Status
+from simonides.writing import leftovers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -86,7 +87,7 @@ class Store:
         begun = [shard.number for batch in found.values() for shard in batch]
         self._next = max(begun, default=-1) + 1
         for folder in (self._folder, *(self._folder / kind for kind in _KINDS)):
-            for part in shards.leftovers(folder):
+            for part in leftovers(folder):
                 part.unlink()
         arrays = {shard.number: shard for shard in found["arrays"]}
         for shard in found["rows"]:
@@ -103,8 +104,7 @@ class Store:
             orphan.path.unlink()
 
     def _set_aside(self, damaged: Sequence[shards.Shard]) -> None:
-        quarantine = self._folder / "quarantine"
-        quarantine.mkdir(exist_ok=True)
+        quarantine = _own_folder(self._folder / "quarantine")
         for shard in damaged:
             place = quarantine / f"{shard.path.parent.name}-{shard.path.name}"
             shard.path.replace(place)
@@ -123,7 +123,7 @@ def writing(out: str | Path, spec: Spec, tasks: Sequence[Task]) -> Iterator[Stor
         if before is not None and before.version != __version__:
             raise other_version(folder, before.version)
         for kind in _KINDS:
-            (folder / kind).mkdir(exist_ok=True)
+            _own_folder(folder / kind)
         header = Header(spec, tuple(task.id for task in tasks))
         if header != before:
             header.write(folder)
@@ -169,11 +169,21 @@ def latest(table: pa.Table) -> pa.Table:
     return table.take(pa.array(last.values(), pa.int64()))
 
 
+def _own_folder(folder: Path) -> Path:
+    """Return a folder of ours, made if need be: what lies behind a link is somebody else's."""
+    if folder.is_symlink():
+        raise arguments.refuse(
+            "out", str(folder), "a folder, not a link", "name a folder of its own for the sweep"
+        )
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
 def _checked(folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise arguments.refuse("out", str(folder), "a folder", "name one that may be written to")
     folder.mkdir(parents=True, exist_ok=True)
-    ours = {*_OWN, *(path.name for path in shards.leftovers(folder))}
+    ours = {*_OWN, *(path.name for path in leftovers(folder))}
     strange = sorted({path.name for path in folder.iterdir()} - ours)
     if strange and not (folder / "run.json").exists():
         raise arguments.refuse(

@@ -21,7 +21,7 @@ from simonides.experiments.cluster import checked_address, cluster_batches
 from simonides.experiments.expand import expand
 from simonides.experiments.local import local_batches
 from simonides.experiments.record import Status
-from simonides.experiments.shards import write_whole
+from simonides.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

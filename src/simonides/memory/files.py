@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import archives, arguments
-from simonides.replacing import replacing
+from simonides.writing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -41,12 +41,12 @@ def write(path: str | Path, saved: Saved) -> Path:
     note = json.dumps({"format": _FORMAT, **saved.note})
     arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
     if path.suffix == ".npz":
-        with replacing(path) as part, part.open("wb") as file:
+        with replacing(path) as file:
             np.savez(file, allow_pickle=False, **{_NOTE: np.array(note)}, **arrays)
     else:
         content = _safetensors("save")(arrays, metadata={_NOTE: note})
-        with replacing(path) as part:
-            part.write_bytes(content)
+        with replacing(path) as file:
+            file.write(content)
     return path
 
 

@@ -6,12 +6,11 @@ they never fight with those of the matrix products.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
-_jit = numba.njit(
-    cache=True,
-    nogil=True,
+from simonides.compiled import kernel
+
+_jit = kernel(
     error_model="numpy",
     # All of fast mathematics but that numbers are finite: squares may overflow in a comparison.
     fastmath={"nnan", "nsz", "arcp", "contract", "reassoc"},

@@ -144,7 +144,7 @@ class Screen:
         counts = np.empty(len(scores), np.int64)
 
         def look(chosen: Integers) -> None:
-            kernels.close(scores, *narrow, np.atleast_2d(squares), counts, chosen)  # type: ignore[call-arg]
+            kernels.close(scores, *narrow, np.atleast_2d(squares), counts, chosen)
 
         look(np.empty(0, np.int64))
         chosen = np.empty(int(counts.sum()), np.int64)

@@ -20,7 +20,6 @@ from joblib import Parallel, delayed
 
 from simonides import __version__, arguments
 from simonides.curves.catalogue import CURVES
-from simonides.experiments.shards import write_whole
 from simonides.figures import catalogue as theory_pictures
 from simonides.figures.paper import catalogue as paper_pictures
 from simonides.figures.style import rendered
@@ -30,6 +29,7 @@ from simonides.report.settings import settings_table
 from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
 from simonides.reproduction.claims.claim import Verdict
 from simonides.reproduction.run import write_claims, write_times
+from simonides.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 
 from simonides import __version__
 from simonides.curves.table import Table
-from simonides.experiments.shards import write_whole
+from simonides.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simonides import __version__, arguments
-from simonides.experiments.shards import write_whole
 from simonides.experiments.sweep import rows
 from simonides.experiments.sweep import run as run_sweep
 from simonides.failures import BadArgumentError
 from simonides.reproduction.catalogue import chosen, needed
 from simonides.reproduction.claims.catalogue import SWEEPS
 from simonides.reproduction.results import folder_of
+from simonides.writing import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

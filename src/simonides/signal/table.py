@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import os
-import tempfile
 import warnings
 import zipfile
 from dataclasses import dataclass
@@ -37,6 +36,7 @@ from simonides.signal.attention import (
     pair_moments,
     row_moments,
 )
+from simonides.writing import replacing
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -187,9 +187,8 @@ def _keep(path: Path, table: AttentionTable) -> None:
     """Write a table whole or not at all; where nothing can be written, say so and go on."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, suffix=".tmp", delete=False) as file:
+        with replacing(path, through_link=False) as file:
             np.savez(file, row_values=table.row_values, pair_values=table.pair_values)
-        Path(file.name).replace(path)
     except OSError as error:
         warnings.warn(
             f"the attention table was not kept and will be computed again: {error}", stacklevel=3

@@ -10,12 +10,13 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-_jit = numba.njit(cache=True, nogil=True)
+from simonides.compiled import kernel
+
+_jit = kernel()
 
 _PATIENCE = 2000
 """Looks at a bell before the processor is offered to others at every look."""

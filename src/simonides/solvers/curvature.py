@@ -75,7 +75,7 @@ class Curvature:
         _, inputs, pairs, *rest = self._terms
         images, pulled = self._own[-3]
         np.matmul(inputs, self._search.T, out=images)
-        kernels.curve(images, *pairs, *rest, pulled)  # type: ignore[call-arg]
+        kernels.curve(images, *pairs, *rest, pulled)
         return np.asarray(pulled.T @ inputs)
 
     @property

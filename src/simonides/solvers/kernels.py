@@ -7,12 +7,12 @@ decides about threads, so that they never fight with those of the matrix product
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 
+from simonides.compiled import kernel
 from simonides.solvers.bells import FOREVER, OVER, hear, ring
 
-_jit = numba.njit(cache=True, nogil=True, fastmath=True, error_model="numpy")
+_jit = kernel(fastmath=True, error_model="numpy")
 
 
 @_jit

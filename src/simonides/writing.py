@@ -1,0 +1,70 @@
+"""The one writer of files: each is there whole or not at all, also if the machine stops."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+_PART = re.compile(r"\.simonides-[0-9a-f]{24}\.part")
+
+
+class StorageError(OSError):
+    """The disk is full; what was written before is safe."""
+
+
+@contextmanager
+def replacing(path: str | Path, *, through_link: bool = True) -> Iterator[IO[bytes]]:
+    """Yield a file that takes the place of ``path`` once the block has ended well.
+
+    An older file stays until then. Where ``path`` is a link the file it points to is replaced, or the
+    link itself. Raises ``StorageError`` where the disk is full.
+    """
+    whole = Path(path).resolve() if through_link else Path(path)
+    # Hidden, so that readers of all files in a folder pass over it. A name that nobody knows and a file
+    # that was not there: no link is followed, no writer met.
+    part = whole.with_name(f".simonides-{secrets.token_hex(12)}.part")
+    try:
+        with part.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(whole)
+        _sync(whole.parent)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise StorageError(
+                f"no space for {whole}: what was written before is kept; "
+                "make room and run the same command again"
+            ) from error
+        raise
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file of ours, in the place of a link too."""
+    with replacing(path, through_link=False) as file:
+        file.write(content)
+
+
+def leftovers(folder: Path) -> list[Path]:
+    """Return what writers that were killed left in a folder: files under names that only we give."""
+    return [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
+
+
+def _sync(folder: Path) -> None:
+    """Make a change of names last."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
