@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from simonides import AssociativeMemory, OriginalProblem, capacity
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.threshold import threshold
+from simonides.solvers.deciding.threshold import threshold
+from simonides.solvers.training.cross_entropy import cross_entropy
 
 
 def run() -> list[dict[str, Any]]:

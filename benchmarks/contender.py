@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from simonides import DecoupledProblem, OriginalProblem, decide
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.gradient import gradient
-from simonides.solvers.hebbian import hebbian
-from simonides.solvers.low_rank import low_rank
-from simonides.solvers.pseudo_inverse import pseudo_inverse
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
 from simonides.solvers.solution import Progress, Solution
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
 
 _STEPS = 5000
 _PROBES, _PROBE_STEPS = 5, 20

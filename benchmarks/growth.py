@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks.contest import enter, near
 from simonides import OriginalProblem
-from simonides.solvers.curvature import Curvature
-from simonides.solvers.hinge import Hinge, Task
-from simonides.solvers.start import scaled
+from simonides.solvers.hinge.curvature import Curvature
+from simonides.solvers.hinge.hinge import Hinge, Task
+from simonides.solvers.hinge.initial_weights import scaled
 from simonides.threads import available_threads, crew
 
 

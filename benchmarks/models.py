@@ -5,9 +5,9 @@ from pydoc_data.topics import topics
 from typing import Any
 
 from examples.encoder import folder
-from simonides.curves.signal import measurement_table
 from simonides.curves.table import Table, stacked
 from simonides.signal import PoorTheoryWarning, measure
+from simonides.signal.paper.curves import measurement_table
 
 SEQUENCES, TOKENS = 16, 64
 STD = 0.05

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from simonides import DecoupledProblem, OriginalProblem, capacity
-from simonides.solvers.threshold import threshold
+from simonides.solvers.deciding.threshold import threshold
 
 _INSTANCES = 40
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from benchmarks import classes, models, spectra
 from benchmarks.signal import depth_picture_table, training_picture
-from simonides.curves.signal import gradients_table
 from simonides.figures.catalogue import draw
 from simonides.figures.style import SERIES, canvas, house_style, save
+from simonides.signal.paper.curves import gradients_table
 
 FOLDER = Path("docs/measured")
 RESULTS = FOLDER / "benchmarks.json"

@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 from joblib import parallel_config
 
-from simonides.curves.signal import FIRST_FIGURE, depth_of, gradients_of
 from simonides.curves.table import Table, stacked
 from simonides.figures.paper.catalogue import draw as draw_figure
-from simonides.reproduction.learning import COURSES, trained
 from simonides.signal import (
     Architecture,
     PoorTheoryWarning,
@@ -21,6 +19,8 @@ from simonides.signal import (
     simulate,
 )
 from simonides.signal.outcome import OUTCOMES
+from simonides.signal.paper.curves import FIRST_FIGURE, depth_of, gradients_of
+from simonides.signal.paper.learning import COURSES, trained
 
 BLOCKS = Architecture(
     tokens=256, dim=512, layers=24, hidden=512, cosine=0.05, attention_skip=2.0, mlp_skip=2.0

@@ -7,7 +7,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from simonides import DecoupledProblem, OriginalProblem, capacity
-from simonides.solvers.threshold import threshold
+from simonides.solvers.deciding.threshold import threshold
 
 _INSTANCES = 40
 

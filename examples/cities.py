@@ -12,8 +12,8 @@ from examples.coordinates import own_directions
 from examples.world import World, by_size
 from simonides import OriginalProblem, capacity, decide
 from simonides.arrays import Integers, Reals
-from simonides.solvers.hebbian import hebbian
-from simonides.solvers.pseudo_inverse import pseudo_inverse
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
 
 ASKED = (500, 1_000, 2_000, 4_000, 8_000, 16_000)
 """Numbers of cities that the rules are asked to store; then all of them."""

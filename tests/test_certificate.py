@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 from proofs import KINDS, assert_rejected, claim_not_storable, claim_storable, storable, unstorable
 
-from simonides import certificate as module
-from simonides import rechecking, rounding
-from simonides.certificate import Claim, margin_upper, verify
+from simonides.certificate import Claim, margin_upper, recomputed, rounding, verify
+from simonides.certificate import verifier as module
 from simonides.problems import original as original_module
 from simonides.problems import scan as scan_module
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide
+from simonides.solvers.deciding.decide import decide
 
 # Valid ones.
 
@@ -285,7 +284,7 @@ def test_verification_does_not_depend_on_blocks(monkeypatch):
         monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
         assert len(list(problem.contests(problem.facts))) == -(-problem.facts // 2)
         monkeypatch.setattr(module, "CHUNK", 3)
-        monkeypatch.setattr(rechecking, "CHUNK", 3)
+        monkeypatch.setattr(recomputed, "CHUNK", 3)
         parts = verify(found, problem)
         assert (parts.valid, parts.reason) == (whole.valid, whole.reason)
         assert parts.margin_bound == pytest.approx(whole.margin_bound, rel=1e-4, abs=1e-13)
@@ -294,7 +293,7 @@ def test_verification_does_not_depend_on_blocks(monkeypatch):
 
 def test_the_verifier_shares_no_code_with_the_solvers():
     names = set()
-    for part in (module, rechecking, rounding):
+    for part in (module, recomputed, rounding):
         for node in ast.walk(ast.parse(Path(part.__file__).read_text())):
             if isinstance(node, ast.Import):
                 names |= {alias.name for alias in node.names}
@@ -307,10 +306,13 @@ def test_the_verifier_shares_no_code_with_the_solvers():
         "simonides.arguments",
         "simonides.arrays.Integers",
         "simonides.arrays.Reals",
-        "simonides.rechecking.CHUNK",
-        "simonides.rechecking.Instance",
-        "simonides.rechecking.fields",
+        "simonides.certificate.recomputed.CHUNK",
+        "simonides.certificate.recomputed.Instance",
+        "simonides.certificate.recomputed.fields",
         "simonides.writing.replacing",
-        *(f"simonides.rounding.{name}" for name in ("UNDERFLOW", "gamma", "length", "lengths")),
+        *(
+            f"simonides.certificate.rounding.{name}"
+            for name in ("UNDERFLOW", "gamma", "length", "lengths")
+        ),
     }
     assert not {name for name in names if "numba" in name or "solvers" in name}

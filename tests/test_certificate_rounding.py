@@ -11,7 +11,7 @@ from proofs import assert_rejected, claim_not_storable, claim_storable, storable
 
 from simonides.certificate import Certificate, Claim, verify
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide
+from simonides.solvers.deciding.decide import decide
 
 # What floating point cannot hold proves nothing.
 

@@ -16,13 +16,13 @@ from simonides.problems import kernels as problem_kernels
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.scan import Screen
-from simonides.solvers import kernels as solver_kernels
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.decide import decide
-from simonides.solvers.feasibility import feasibility
-from simonides.solvers.gradient import gradient
-from simonides.solvers.low_rank import low_rank
-from simonides.solvers.margin import maximum_margin
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.hinge import kernels as solver_kernels
+from simonides.solvers.hinge.feasibility import feasibility
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.hinge.margin import maximum_margin
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
 from simonides.threads import available_threads, blocks, crew, in_turn
 
 KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from simonides.memory.estimator import AssociativeMemory
     from simonides.problems.decoupled import DecoupledProblem
     from simonides.problems.original import OriginalProblem
-    from simonides.solvers.decide import Decision, decide
+    from simonides.solvers.deciding.decide import Decision, decide
     from simonides.theory.capacity import Capacity, capacity
     from simonides.theory.cone import statistical_dimension
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
@@ -24,20 +24,20 @@ __version__ = "0.1.0"
 _HOMES = {
     "AssociativeMemory": "simonides.memory.estimator",
     "Capacity": "simonides.theory.capacity",
-    "Certificate": "simonides.certificate",
-    "Decision": "simonides.solvers.decide",
+    "Certificate": "simonides.certificate.verifier",
+    "Decision": "simonides.solvers.deciding.decide",
     "DecoupledProblem": "simonides.problems.decoupled",
     "Estimate": "simonides.estimate",
     "OriginalProblem": "simonides.problems.original",
     "Setting": "simonides.theory.setting",
     "capacity": "simonides.theory.capacity",
     "critical_load": "simonides.theory.spectrum",
-    "decide": "simonides.solvers.decide",
+    "decide": "simonides.solvers.deciding.decide",
     "largest_margin": "simonides.theory.requirements",
     "smallest_dimension": "simonides.theory.requirements",
     "smallest_rank": "simonides.theory.requirements",
     "statistical_dimension": "simonides.theory.cone",
-    "verify": "simonides.certificate",
+    "verify": "simonides.certificate.verifier",
 }
 
 __all__ = [

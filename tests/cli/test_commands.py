@@ -16,7 +16,7 @@ from simonides.certificate import Certificate
 from simonides.cli.decide import decide
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.gradient import gradient
+from simonides.solvers.training.gradient import gradient
 
 
 def test_capacity_has_the_promised_keys_and_the_library_s_numbers():

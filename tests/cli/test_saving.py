@@ -15,7 +15,7 @@ from simonides.certificate import Certificate
 from simonides.cli.decide import decide
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide as prove
+from simonides.solvers.deciding.decide import decide as prove
 
 DRAWN = ["--dim", "30", "--facts", "60"]
 

@@ -5,10 +5,10 @@ import math
 import numpy as np
 import pytest
 
-from simonides.curves import signal
 from simonides.curves.catalogue import CURVES
-from simonides.signal.architecture import Architecture
-from simonides.signal.attention import row_moments
+from simonides.signal.attention.attention import row_moments
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.paper import curves as signal
 from simonides.signal.propagation import propagate
 
 

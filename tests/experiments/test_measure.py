@@ -9,15 +9,15 @@ from threadpoolctl import threadpool_info
 
 from simonides.experiments.measure import measure
 from simonides.experiments.record import ARRAYS, ROWS, TIMES, Status, attempt, tables
-from simonides.experiments.scores import SCORE_EDGES, score_laws
+from simonides.experiments.score_laws import SCORE_EDGES, score_laws
 from simonides.experiments.task import Task
 from simonides.failures import ConvergenceError
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.decide import decide
-from simonides.solvers.hebbian import hebbian
-from simonides.solvers.threshold import threshold
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.deciding.threshold import threshold
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.training.cross_entropy import cross_entropy
 
 TASK = Task("original", 10, 40, 1.0, "cross-entropy", (), instance=0, seed=3)
 

@@ -5,18 +5,19 @@ import pytest
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 
-from simonides.curves import mechanism, signal, storage
+from simonides.curves import mechanism, storage
 from simonides.curves.catalogue import CURVES
 from simonides.curves.table import Table
 from simonides.figures.catalogue import draw
-from simonides.figures.signal import CLASSES, HATCHES, SHAPES
 from simonides.figures.style import WIDEST, save
-from simonides.signal.architecture import Architecture
 from simonides.signal.diagram import trainability_diagram
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.paper import curves as signal
+from simonides.signal.paper.curve_pictures import CLASSES, HATCHES, SHAPES
 from simonides.signal.propagation import propagate
 from simonides.theory.setting import Setting
 
-pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 
 SMALL = Architecture(tokens=16, dim=64, layers=3, attention_skip=2.0, mlp_skip=2.0)
 

@@ -7,11 +7,11 @@ from drawn import fitted, gaussian
 from simonides import AssociativeMemory, OriginalProblem, capacity, verify
 from simonides.certificate import Claim
 from simonides.memory.attempt import attempt
-from simonides.memory.most import store_most
+from simonides.memory.largest_subset import store_most
 from simonides.memory.recipe import Recipe
 from simonides.memory.shortfall import NotAllStoredWarning
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.hebbian import hebbian
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.training.cross_entropy import cross_entropy
 
 
 def test_beyond_capacity_most_is_stored_and_the_rest_named():

@@ -10,9 +10,9 @@ from numpy.lib.format import open_memmap
 
 from simonides import AssociativeMemory, OriginalProblem, decide, verify
 from simonides.certificate import Claim
+from simonides.memory.budget import is_mapped
 from simonides.memory.facts import Facts
 from simonides.memory.mapped import MappedProblem
-from simonides.memory.room import is_mapped
 
 
 def mapped(path, array):

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from simonides.certificate import verify
-from simonides.problems.columns import Units
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import Verdict, decide
+from simonides.problems.units import Units
+from simonides.solvers.deciding.decide import Verdict, decide
 
 
 def stretched(facts, decades, side, seed=0):

@@ -11,7 +11,7 @@ from skewed import all_gaps, skewed
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import FLOOR, Stretch, Whitening, whitened
-from simonides.solvers.decide import Verdict, decide
+from simonides.solvers.deciding.decide import Verdict, decide
 
 
 def moments(rows):

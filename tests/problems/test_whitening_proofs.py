@@ -10,8 +10,8 @@ from skewed import all_gaps, skewed
 from simonides import verify
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import whitened
-from simonides.solvers.decide import Verdict, decide
-from simonides.solvers.feasibility import feasibility
+from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.hinge.feasibility import feasibility
 
 
 def proof_about(problem, solution, whitening):

@@ -10,7 +10,7 @@ from encoder_files import needs
 from examples import cities, layers, published, tokens
 from simonides import OriginalProblem
 from simonides.estimate import Estimate
-from simonides.solvers.threshold import Threshold
+from simonides.solvers.deciding.threshold import Threshold
 
 
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):

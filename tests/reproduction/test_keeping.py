@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from simonides.curves.table import Table
-from simonides.reproduction import keeping, signals
+from simonides.reproduction import kept_tables as keeping
+from simonides.signal.paper import figures as signals
 
 
 class Counted:

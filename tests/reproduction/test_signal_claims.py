@@ -9,13 +9,14 @@ import pytest
 
 from simonides.curves.table import Table
 from simonides.report.links import linked
-from simonides.reproduction import learning, signals
 from simonides.reproduction.catalogue import FIGURES, chosen, left_out
-from simonides.reproduction.claims import signal
 from simonides.reproduction.claims.claim import Verdict
 from simonides.signal.outcome import OUTCOMES
+from simonides.signal.paper import claims as signal
+from simonides.signal.paper import figures as signals
+from simonides.signal.paper import learning
 
-pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 
 
 def changed(table, **columns):

@@ -9,7 +9,7 @@ from scipy import optimize
 
 from simonides.estimate import Estimate
 from simonides.experiments.expand import facts_at_load, predicted
-from simonides.experiments.scores import SCORE_EDGES
+from simonides.experiments.score_laws import SCORE_EDGES
 from simonides.reproduction.claims.capacities import (
     fourfold_gap,
     hebbian_one_eighth,

@@ -4,11 +4,11 @@ from simonides.experiments import store
 from simonides.experiments.expand import expand
 from simonides.experiments.record import attempt
 from simonides.experiments.spec import Spec
-from simonides.reproduction.learning import COURSES, Course
 from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR, REGIMES, Plan
 from simonides.reproduction.results import Results, folder_of
-from simonides.reproduction.signals import SCALES, Scale
-from simonides.signal.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.paper.figures import SCALES, Scale
+from simonides.signal.paper.learning import COURSES, Course
 
 
 def spec(problem, dims, solvers, instances, **more):

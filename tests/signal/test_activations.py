@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from simonides.signal.activations import pair_slopes, pair_values
-from simonides.signal.architecture import MOST_GAIN
-from simonides.signal.tanh import MOST_VARIANCE, slope_product
+from simonides.signal.maps.activations import pair_slopes, pair_values
+from simonides.signal.maps.architecture import MOST_GAIN
+from simonides.signal.maps.tanh import MOST_VARIANCE, slope_product
 
 FUNCTIONS = {
     "relu": lambda x: np.maximum(x, 0),

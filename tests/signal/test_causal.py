@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 
 from simonides.signal import Architecture, propagate, simulate, trainability_diagram
-from simonides.signal.backward import Gradient
-from simonides.signal.causal import Before
-from simonides.signal.forward import Gains, run
+from simonides.signal.maps.backward import Gradient
+from simonides.signal.maps.causal import Before
+from simonides.signal.maps.forward import Gains, run
 from simonides.signal.propagation import statistics_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 
 ONE = Architecture(
     tokens=64, dim=128, layers=1, activation=None, norm="pre", attention_skip=0.0, cosine=0.3,

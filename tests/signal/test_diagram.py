@@ -11,7 +11,7 @@ from simonides.signal.outcome import OUTCOMES
 
 pytestmark = [
     pytest.mark.slow,  # the first one computes a table
-    pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning"),
+    pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning"),
 ]
 ASKED = Architecture(tokens=64, dim=256, layers=6, cosine=0.1)
 

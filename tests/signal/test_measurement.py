@@ -13,8 +13,8 @@ SMALL = Architecture(tokens=12, dim=16, layers=3, heads=2, hidden=20, beta=1.2, 
 
 
 def test_measuring_a_random_transformer_finds_what_simulation_finds():
-    from simonides.signal.simulation import draw_tokens, one_network
-    from simonides.signal.torch_network import draw_transformer, normalised
+    from simonides.signal.networks.simulation import draw_tokens, one_network
+    from simonides.signal.networks.torch_network import draw_transformer, normalised
 
     asked = replace(SMALL, tokens=40, dim=64)
     children = np.random.SeedSequence(5).spawn(asked.layers + 2)
@@ -93,7 +93,7 @@ def test_an_architecture_that_is_given_wins():
 
 
 def test_an_architecture_that_is_given_is_asked_at_the_batch_s_tokens_and_norm():
-    from simonides.signal.torch_network import draw_transformer
+    from simonides.signal.networks.torch_network import draw_transformer
 
     asked = replace(SMALL, tokens=48, dim=96, hidden=96, norm="pre", beta=1.5)
     batch = 2 * sequences(tokens=10)
@@ -166,7 +166,7 @@ def test_trained_layer_norms_are_announced():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+@pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 def test_gpt2_is_causal_and_its_late_positions_follow_theory():
     transformers = pytest.importorskip("transformers")
     config = transformers.GPT2Config(

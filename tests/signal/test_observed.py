@@ -10,10 +10,10 @@ import pytest
 
 from simonides.signal import Architecture, Thresholds, critical_beta, propagate, simulate
 from simonides.signal.diagram import trainability_diagram
-from simonides.signal.observed import freezing_entropy, observed
+from simonides.signal.networks.averages import freezing_entropy, observed
 from simonides.signal.outcome import OUTCOMES
 
-pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 
 BLOCKS = Architecture(tokens=64, dim=128, layers=12, hidden=128, cosine=0.1)
 

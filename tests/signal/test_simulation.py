@@ -13,9 +13,9 @@ import pytest
 
 from simonides.signal import Architecture, PoorTheoryWarning, propagate, simulate
 from simonides.signal.diagram import trainability_diagram
-from simonides.signal.simulation import one_network, simulate_each
+from simonides.signal.networks.simulation import one_network, simulate_each
 
-pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 
 BLOCKS = Architecture(
     tokens=192, dim=384, layers=12, hidden=384, cosine=0.05, attention_skip=2.0, mlp_skip=2.0
@@ -185,8 +185,8 @@ SMALL = Architecture(tokens=5, dim=6, layers=2, heads=2, hidden=7, beta=1.5, cos
     ],
 )
 def test_the_way_back_is_the_derivative_of_the_way_forward(change):
-    from simonides.signal import network
-    from simonides.signal.simulation import _Block
+    from simonides.signal.networks import network
+    from simonides.signal.networks.simulation import _Block
 
     asked = replace(SMALL, **change)
     rng = np.random.default_rng(0)

@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from simonides.signal import table
-from simonides.signal.attention import attention_statistics
+from simonides.signal.attention import table
+from simonides.signal.attention.attention import attention_statistics
 
 TOKENS = 40
 

@@ -38,7 +38,7 @@ def test_an_unknown_backend_is_refused():
 
 
 def test_the_text_is_python_s_own_help():
-    from simonides.signal.text import ALPHABET, letter_entropy, python_help
+    from simonides.signal.models.text import ALPHABET, letter_entropy, python_help
 
     codes = python_help()
     assert codes.size > 300_000
@@ -49,10 +49,10 @@ def test_the_text_is_python_s_own_help():
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::simonides.signal.trust.PoorTheoryWarning")
+@pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 def test_training_agrees_with_the_class_inside_and_outside():
-    from simonides.signal.text import python_help
-    from simonides.signal.training import Schedule, train
+    from simonides.signal.models.text import python_help
+    from simonides.signal.models.training import Schedule, train
 
     text = python_help()
     asked = Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu", beta=0.5)
@@ -76,7 +76,7 @@ def test_training_agrees_with_the_class_inside_and_outside():
 
 
 def test_training_follows_its_seed():
-    from simonides.signal.training import Schedule, train
+    from simonides.signal.models.training import Schedule, train
 
     text = np.arange(2000) % 30
     plan = Schedule(steps=2, batch=2)

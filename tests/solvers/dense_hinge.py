@@ -7,7 +7,7 @@ import pytest
 from definition import KINDS
 from scipy.optimize import brentq
 
-from simonides.solvers.hinge import SLACK_PRICE
+from simonides.solvers.hinge.hinge import SLACK_PRICE
 
 CASES = pytest.mark.parametrize(
     ("kind", "facts", "candidates"),

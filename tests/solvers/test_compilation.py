@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import decide
+from simonides.solvers.deciding.decide import decide
 
 PROGRAM = str(Path(sys.executable).parent / "simonides")
 

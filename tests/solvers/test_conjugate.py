@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simonides.solvers.conjugate import conjugate_gradients
+from simonides.solvers.hinge.conjugate_gradients import conjugate_gradients
 
 
 def positive(rng, size, condition=50.0):

@@ -12,9 +12,9 @@ from scipy.optimize import minimize
 
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Status
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.softmax import MeanCrossEntropy
 from simonides.theory.risk import minimum_of_risk
 
 

@@ -10,10 +10,10 @@ from definition import BOTH, KINDS
 from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, weights_of
 
 from simonides.problems.original import OriginalProblem
-from simonides.solvers import curvature as module
-from simonides.solvers.bells import FOREVER, hear, ring
-from simonides.solvers.curvature import Curvature
-from simonides.solvers.hinge import SLACK_PRICE, Hinge, Task
+from simonides.solvers.hinge import curvature as module
+from simonides.solvers.hinge.bells import FOREVER, hear, ring
+from simonides.solvers.hinge.curvature import Curvature
+from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, Task
 from simonides.threads import blocks, crew
 
 

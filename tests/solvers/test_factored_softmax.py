@@ -10,12 +10,12 @@ import pytest
 from simonides import threads
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers import cross_entropy as training
-from simonides.solvers import softmax
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.factored_softmax import FactoredCrossEntropy
-from simonides.solvers.parameters import Factored, Full
-from simonides.solvers.softmax import MeanCrossEntropy
+from simonides.solvers.training import cross_entropy as training
+from simonides.solvers.training import softmax
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.factored_softmax import FactoredCrossEntropy
+from simonides.solvers.training.parameters import Factored, Full
+from simonides.solvers.training.softmax import MeanCrossEntropy
 
 CASES = pytest.mark.parametrize(
     ("facts", "candidates"), [(8, None), (12, 3), (3, 9), (1, 2), (700, 30), (1100, 90)]

@@ -10,8 +10,8 @@ from keyboard import interrupt
 
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.feasibility import _newton_direction, feasibility, newton_step
-from simonides.solvers.hinge import Hinge, Task
+from simonides.solvers.hinge.feasibility import _newton_direction, feasibility, newton_step
+from simonides.solvers.hinge.hinge import Hinge, Task
 from simonides.solvers.solution import Status
 
 
@@ -244,7 +244,7 @@ def test_an_interruption_at_any_step_returns_something():
 def test_a_signal_from_the_keyboard_stops_at_once(threads):
     code = f"""
         from simonides.problems.original import OriginalProblem
-        from simonides.solvers.feasibility import feasibility
+        from simonides.solvers.hinge.feasibility import feasibility
         def watch(progress):
             print(progress.step, flush=True)
         solution = feasibility(

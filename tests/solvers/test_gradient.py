@@ -11,10 +11,10 @@ from definition import BOTH, KINDS
 
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.gradient import Plan, gradient
-from simonides.solvers.softmax import MeanCrossEntropy
 from simonides.solvers.solution import Status
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import Plan, gradient
+from simonides.solvers.training.softmax import MeanCrossEntropy
 
 LAYERS = pytest.mark.parametrize("rank", [None, 3])
 
@@ -220,12 +220,12 @@ def test_a_device_that_is_not_there_is_named():
 
 def test_a_missing_torch_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
-    monkeypatch.delitem(sys.modules, "simonides.solvers.torch_gradient", raising=False)
+    monkeypatch.delitem(sys.modules, "simonides.solvers.training.torch_gradient", raising=False)
     with pytest.raises(BadArgumentError, match=r"pip install -e '\.\[torch\]' in the clone"):
         gradient(make("original", 5, 3), backend="torch")
 
 
 def test_torch_is_loaded_only_when_asked_for():
-    code = "import sys, simonides.solvers.gradient; print('torch' in sys.modules)"
+    code = "import sys, simonides.solvers.training.gradient; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"

@@ -7,7 +7,7 @@ import pytest
 from definition import BOTH, KINDS, assert_recall_is_counted
 
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.hebbian import hebbian, hebbian_weights
+from simonides.solvers.rules.hebbian import hebbian, hebbian_weights
 from simonides.solvers.solution import Status
 from simonides.theory.hebbian import recall_probability
 

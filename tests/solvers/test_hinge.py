@@ -7,8 +7,8 @@ import pytest
 from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, slacks_of, weights_of
 
 from simonides.problems.original import OriginalProblem
-from simonides.solvers import hinge as module
-from simonides.solvers.hinge import SLACK_PRICE, Hinge, Task
+from simonides.solvers.hinge import hinge as module
+from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, Task
 
 
 @CASES

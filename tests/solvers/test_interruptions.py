@@ -14,12 +14,12 @@ import simonides
 from simonides.certificate import verify
 from simonides.interrupts import Keyboard, completed, is_interrupt
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.decide import Verdict, decide
-from simonides.solvers.feasibility import feasibility
-from simonides.solvers.gradient import gradient
-from simonides.solvers.low_rank import low_rank
-from simonides.solvers.margin import maximum_margin
+from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.hinge.feasibility import feasibility
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.hinge.margin import maximum_margin
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
 
 HOUSE = Path(simonides.__file__).parent
 WORK = {
@@ -132,7 +132,7 @@ def test_where_nothing_was_done_the_start_is_returned(monkeypatch):
     def interrupted(_):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("simonides.solvers.decide.telling_prefix", interrupted)
+    monkeypatch.setattr("simonides.solvers.deciding.decide.telling_prefix", interrupted)
     hebbian = problem.outputs.T @ (
         problem.inputs / np.linalg.norm(problem.inputs, axis=1, keepdims=True)
     )
@@ -154,7 +154,7 @@ def test_interrupting_the_verifier_leaves_it_undecided(facts, monkeypatch):
 
     problem = OriginalProblem.gaussian(facts, 5, seed=0)
     whole = decide(problem)
-    monkeypatch.setattr("simonides.solvers.decide.verify", interrupted)
+    monkeypatch.setattr("simonides.solvers.deciding.decide.verify", interrupted)
     found = decide(problem)
     assert found.verdict is Verdict.UNDECIDED
     assert (found.certificate, found.solution.interrupted) == (None, True)
@@ -169,8 +169,8 @@ def interrupted(*_, **__):
 def test_interrupting_the_linear_program_keeps_what_the_search_found(monkeypatch):
     problem = OriginalProblem.gaussian(14, 6, seed=0)
     searched = feasibility(problem, max_steps=2)
-    monkeypatch.setattr("simonides.solvers.decide._MANY_STEPS", 2)
-    monkeypatch.setattr("simonides.solvers.decide.linear_program", interrupted)
+    monkeypatch.setattr("simonides.solvers.deciding.decide._MANY_STEPS", 2)
+    monkeypatch.setattr("simonides.solvers.deciding.decide.linear_program", interrupted)
     found = decide(problem, max_steps=2)
     assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
     assert found.solution.steps == 2
@@ -179,7 +179,7 @@ def test_interrupting_the_linear_program_keeps_what_the_search_found(monkeypatch
 
 def test_an_interrupt_between_two_stages_keeps_the_proof_of_the_first(monkeypatch):
     problem = uneven(8)
-    monkeypatch.setattr("simonides.solvers.decide.maximum_margin", interrupted)
+    monkeypatch.setattr("simonides.solvers.deciding.decide.maximum_margin", interrupted)
     found = decide(problem, margin_gap=0.5)
     assert (found.verdict, found.solution.interrupted) == (Verdict.STORABLE, True)
     assert verify(found.certificate, problem).valid
@@ -188,7 +188,7 @@ def test_an_interrupt_between_two_stages_keeps_the_proof_of_the_first(monkeypatc
 def test_an_interrupt_after_the_search_for_factors_keeps_them(monkeypatch):
     problem = OriginalProblem.gaussian(14, 5, seed=0)
     searched = low_rank(problem, rank=1)
-    monkeypatch.setattr("simonides.solvers.decide._decide", interrupted)
+    monkeypatch.setattr("simonides.solvers.deciding.decide._decide", interrupted)
     found = decide(problem, rank=1)
     assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
     np.testing.assert_array_equal(found.solution.weights, searched.weights)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from simonides.solvers.lbfgs import Memory
+from simonides.solvers.training.lbfgs import Memory
 
 
 @dataclass(frozen=True)

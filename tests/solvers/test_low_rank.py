@@ -12,8 +12,8 @@ from simonides import capacity
 from simonides.certificate import Certificate, Claim, verify
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import Verdict, decide
-from simonides.solvers.low_rank import low_rank
+from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.hinge.low_rank import low_rank
 from simonides.solvers.solution import Status
 
 

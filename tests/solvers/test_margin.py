@@ -11,11 +11,11 @@ from simonides.certificate import margin_upper, verify
 from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.decide import Verdict, decide
-from simonides.solvers.feasibility import feasibility
-from simonides.solvers.margin import maximum_margin
+from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.preconditioning import whitened_feasibility
+from simonides.solvers.hinge.feasibility import feasibility
+from simonides.solvers.hinge.margin import maximum_margin
 from simonides.solvers.solution import Status
-from simonides.solvers.whitened import whitened_feasibility
 
 
 def units(problem):

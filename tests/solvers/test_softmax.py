@@ -12,8 +12,8 @@ from scipy.special import logsumexp
 from simonides import threads
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers import softmax
-from simonides.solvers.softmax import MeanCrossEntropy
+from simonides.solvers.training import softmax
+from simonides.solvers.training.softmax import MeanCrossEntropy
 
 
 def make(kind, facts, dim, dim_out=None, *, seed=0, candidates=None):

@@ -10,7 +10,7 @@ from keyboard import interrupt
 from simonides import OriginalProblem, capacity, decide
 from simonides.failures import BadArgumentError
 from simonides.problems.scan import Screen
-from simonides.solvers.threshold import threshold
+from simonides.solvers.deciding.threshold import threshold
 
 
 def drawn(kind, dim, seed, candidates=None):
@@ -103,7 +103,7 @@ def test_an_interruption_of_the_watcher_is_passed_on():
 def test_a_signal_from_the_keyboard_ends_the_search_at_once(threads):
     code = f"""
         from simonides.problems.original import OriginalProblem
-        from simonides.solvers.threshold import threshold
+        from simonides.solvers.deciding.threshold import threshold
         def draw(facts):
             print(facts, flush=True)
             return OriginalProblem.gaussian(facts, 100, seed=0)

@@ -10,8 +10,8 @@ from proofs import claim_not_storable
 from simonides.certificate import verify
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
+from simonides.solvers.deciding.preconditioning import whitened_feasibility
 from simonides.solvers.solution import Status
-from simonides.solvers.whitened import whitened_feasibility
 
 
 def uneven(facts, decades=3, seed=1):

@@ -11,13 +11,13 @@ from simonides.cli import (
     plan,
     reproduce,
     require,
-    signal,
     sweep,
     theory,
     threshold,
     train,
     verify,
 )
+from simonides.signal import commands as signal
 
 app = typer.Typer(
     name="simonides",

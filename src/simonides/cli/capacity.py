@@ -21,7 +21,7 @@ def capacity(
     Example: simonides capacity --dim 4096 --rank 16
     """
     from simonides.theory.capacity import capacity_of
-    from simonides.theory.trust import caveats
+    from simonides.theory.notes import caveats
 
     setting = memory.setting()
     if plot is not None:

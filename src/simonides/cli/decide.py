@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides import arguments
-from simonides.cli import instance, options, output
+from simonides.cli import options, output
+from simonides.cli import problem_options as instance
 from simonides.cli.grouped import grouped
 from simonides.cli.progress import live
 from simonides.interrupts import Keyboard
 
 if TYPE_CHECKING:
     from simonides.problems.problem import Problem
-    from simonides.solvers.decide import Decision
+    from simonides.solvers.deciding.decide import Decision
     from simonides.solvers.solution import Progress
 
 _MARGIN_GAP = 1e-3
@@ -43,7 +44,7 @@ def decide(
     if save is not None:
         _check_path(save)
     asked = request.read()
-    from simonides.solvers.decide import decide as solve
+    from simonides.solvers.deciding.decide import decide as solve
 
     gap = _MARGIN_GAP if margin else None
     with live(_line, quiet=as_json) as watch:
@@ -142,7 +143,7 @@ def _notes(
 
 
 def _contradiction(asked: Problem) -> list[str]:
-    from simonides.problems.clashes import clashing
+    from simonides.problems.contradictions import clashing
     from simonides.problems.original import OriginalProblem
 
     if not isinstance(asked, OriginalProblem) or asked.targets is None:

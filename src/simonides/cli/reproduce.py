@@ -149,8 +149,8 @@ def _found(
 
     from simonides.reproduction import run
     from simonides.reproduction.claims.catalogue import claims_of
-    from simonides.reproduction.claims.signal import signal_claims
     from simonides.reproduction.results import Results
+    from simonides.signal.paper.claims import signal_claims
 
     sweeps = run.sweeps_for(asked)
     tallies, seconds, task_seconds = {}, {}, {}

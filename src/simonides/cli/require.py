@@ -22,8 +22,8 @@ def require(
 
     Example: simonides require --facts 20000 --dim 4096
     """
+    from simonides.theory.notes import MARGIN_NOTE
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
-    from simonides.theory.trust import MARGIN_NOTE
 
     answer: dict[str, float | int | None] = {
         "facts": facts,

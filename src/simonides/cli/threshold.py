@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides import arguments
-from simonides.cli import instance, options, output
+from simonides.cli import options, output
+from simonides.cli import problem_options as instance
 from simonides.cli.grouped import grouped
 from simonides.cli.progress import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simonides.solvers.threshold import Threshold
+    from simonides.solvers.deciding.threshold import Threshold
     from simonides.theory.setting import Setting
 
 _FEWEST = 2
@@ -43,7 +44,7 @@ class Ensemble(options.Shape):
 
     def measure(self, seed: int, guess: float) -> Threshold:
         """Return the threshold of the instance that follows from a seed."""
-        from simonides.solvers.threshold import threshold as measure
+        from simonides.solvers.deciding.threshold import threshold as measure
 
         kind, (dim_in, dim_out) = instance.kinds()[self.problem], self.sizes()
         return measure(

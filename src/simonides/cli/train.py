@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides import arguments
-from simonides.cli import instance, options, output
+from simonides.cli import options, output
+from simonides.cli import problem_options as instance
 from simonides.cli.grouped import grouped
 from simonides.cli.progress import live
 
@@ -65,8 +66,8 @@ def train(
 
 
 def _solver(name: str) -> Callable[..., Solution]:
-    from simonides.solvers.cross_entropy import cross_entropy
-    from simonides.solvers.gradient import gradient
+    from simonides.solvers.training.cross_entropy import cross_entropy
+    from simonides.solvers.training.gradient import gradient
 
     return gradient if name == "gradient" else cross_entropy
 

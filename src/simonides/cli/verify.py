@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from simonides import arguments
-from simonides.cli import instance, options, output
+from simonides.cli import options, output
+from simonides.cli import problem_options as instance
 from simonides.cli.grouped import grouped
 
 _INVALID = 1

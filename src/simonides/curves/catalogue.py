@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.curves import mechanism, signal, storage
+from simonides.curves import mechanism, storage
+from simonides.signal.paper import curves as signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from simonides.experiments.drawing import drawn
 from simonides.experiments.expand import predicted
+from simonides.experiments.instances import drawn
 from simonides.experiments.methods import METHODS
-from simonides.experiments.scores import score_laws
+from simonides.experiments.score_laws import score_laws
 from simonides.experiments.task import Task
-from simonides.solvers.threshold import threshold
+from simonides.solvers.deciding.threshold import threshold
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
@@ -27,9 +27,9 @@ class Measurement:
 
     ``outcome`` is how the solver ended, or the verdict of one that decides. ``loss`` is the mean
     cross-entropy. The margins bracket the largest normalised margin. Scores are in units of the
-    weights' norm (:mod:`simonides.experiments.scores`); ``singular_values`` are scaled to a mean square
+    weights' norm (:mod:`simonides.experiments.score_laws`); ``singular_values`` are scaled to a mean square
     of one.
-    ``threshold``, ``left_open`` and ``decisions`` are those of :mod:`simonides.solvers.threshold`.
+    ``threshold``, ``left_open`` and ``decisions`` are those of :mod:`simonides.solvers.deciding.threshold`.
     """
 
     solver_seconds: float

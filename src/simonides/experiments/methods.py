@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simonides import arguments
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.decide import decide
-from simonides.solvers.gradient import gradient
-from simonides.solvers.hebbian import hebbian
-from simonides.solvers.low_rank import low_rank
-from simonides.solvers.pseudo_inverse import pseudo_inverse
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -138,7 +138,8 @@ def arrays(out: str | Path) -> pa.Table:
     """Return singular values and counts of scores by ``id``, in the order of the spec.
 
     The columns are those of ``simonides.experiments.record.ARRAYS``, the bins of the counts
-    ``simonides.experiments.scores.SCORE_EDGES``. Tasks without weights, such as thresholds, have no row.
+    ``simonides.experiments.score_laws.SCORE_EDGES``. Tasks without weights, such as thresholds, have no
+    row.
     """
     return _read(out, "arrays").table
 

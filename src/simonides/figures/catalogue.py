@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.figures import mechanism, signal, storage
+from simonides.figures import mechanism, storage
 from simonides.figures.style import house_style
+from simonides.signal.paper import curve_pictures as signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from simonides.memory.diagnosis import Diagnosis
-    from simonides.memory.recall import NoisyRecall
+    from simonides.memory.noise import NoisyRecall
 
 
 def diagnosis(found: Diagnosis) -> Figure:

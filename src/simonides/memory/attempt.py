@@ -9,20 +9,20 @@ import numpy as np
 
 from simonides.certificate import Certificate, Claim, verify
 from simonides.problems.whitening import Whitening
-from simonides.solvers.cross_entropy import cross_entropy
-from simonides.solvers.decide import decide
-from simonides.solvers.gradient import gradient
-from simonides.solvers.hebbian import hebbian
-from simonides.solvers.low_rank import low_rank
-from simonides.solvers.pseudo_inverse import pseudo_inverse
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Reals
+    from simonides.certificate.recomputed import Instance
     from simonides.memory.recipe import Recipe
     from simonides.problems.original import OriginalProblem
-    from simonides.rechecking import Instance
     from simonides.solvers.solution import Solution
 
 _GAP = 1e-2

@@ -13,29 +13,29 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from simonides import archives, arguments
 from simonides.certificate import Claim
 from simonides.memory import files
+from simonides.memory.budget import is_mapped
 from simonides.memory.diagnosis import diagnose
 from simonides.memory.facts import Facts, numbers_of, unit_rows
 from simonides.memory.files import Saved
 from simonides.memory.incremental import cleared, with_added, without
 from simonides.memory.inputs import checked_inputs
+from simonides.memory.noise import noisy_recall
 from simonides.memory.packing import packed, unpacked
-from simonides.memory.recall import noisy_recall
+from simonides.memory.progress_bar import facts_bar
 from simonides.memory.recipe import Recipe, seed_of
-from simonides.memory.room import is_mapped
 from simonides.memory.scoring import Scorer
 from simonides.memory.shortfall import NotAllStoredWarning, shortfall
 from simonides.memory.storing import store
 from simonides.memory.torch_bridge import to_layers, weights_of
-from simonides.memory.watching import facts_bar
 from simonides.problems import checked
-from simonides.problems.clashes import clashing, empty
+from simonides.problems.contradictions import clashing, empty
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from simonides.arrays import Integers, Reals
     from simonides.memory.diagnosis import Diagnosis
-    from simonides.memory.recall import NoisyRecall
+    from simonides.memory.noise import NoisyRecall
     from simonides.memory.storing import Stored
     from simonides.problems.original import OriginalProblem
 
@@ -163,7 +163,7 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     ) -> NoisyRecall:
         """Return the fraction of facts recalled against Gaussian noise on the inputs, and its prediction.
 
-        ``noise`` lists standard deviations per coordinate; see :mod:`simonides.memory.recall`.
+        ``noise`` lists standard deviations per coordinate; see :mod:`simonides.memory.noise`.
         """
         facts, rng = self.facts_, np.random.default_rng(seed_of(self.random_state))
         return noisy_recall(

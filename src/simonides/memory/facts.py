@@ -9,7 +9,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
-from simonides.memory.twins import key, refuse_twins
+from simonides.memory.equal_outputs import key, refuse_twins
 from simonides.problems import checked
 from simonides.problems.original import OriginalProblem
 

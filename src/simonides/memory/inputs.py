@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_array
 
 from simonides.failures import BadArgumentError
-from simonides.memory.room import is_mapped
+from simonides.memory.budget import is_mapped
 from simonides.problems import checked
 from simonides.problems.scan import row_blocks
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from simonides.formatting import count
-from simonides.theory.trust import few_directions, near_outputs
+from simonides.theory.notes import few_directions, near_outputs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

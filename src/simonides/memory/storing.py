@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.memory.attempt import attempt, bounded, proof, refutation
+from simonides.memory.budget import refuse_if_too_large, streams
+from simonides.memory.largest_subset import store_most, stored_facts
 from simonides.memory.mapped import MappedProblem
-from simonides.memory.most import store_most, stored_facts
-from simonides.memory.room import refuse_if_too_large, streams
 from simonides.memory.scoring import Scorer, leading
 from simonides.memory.streaming import streamed
 from simonides.problems import checked

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.planner.names import short_names
-from simonides.theory.setting import Setting
-from simonides.theory.trust import (
+from simonides.theory.notes import (
     FEW_DIRECTIONS_NOTE,
     NEAR_OUTPUTS_NOTE,
     few_directions,
     near_outputs,
 )
+from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -7,7 +7,9 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.reproduction import capacities, learning, scoring, signals, spectra, training
+from simonides.reproduction import capacities, scoring, spectra, training
+from simonides.signal.paper import figures as signals
+from simonides.signal.paper import learning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -11,7 +11,7 @@ import numpy as np
 
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
-from simonides.experiments.scores import SCORE_EDGES
+from simonides.experiments.score_laws import SCORE_EDGES
 from simonides.experiments.sweep import arrays, rows
 from simonides.experiments.task import rank_of
 from simonides.reproduction.plans import REGIMES

@@ -28,7 +28,7 @@ from simonides.reproduction.results import (
     where,
 )
 from simonides.reproduction.training import samples_at
-from simonides.solvers.cross_entropy import cross_entropy
+from simonides.solvers.training.cross_entropy import cross_entropy
 from simonides.theory import hebbian as rule
 from simonides.theory.requirements import largest_margin
 from simonides.theory.risk import minimum_of_risk

@@ -6,9 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simonides.signal.architecture import Architecture
-    from simonides.signal.attention import AttentionStatistics, attention_statistics
-    from simonides.signal.config import read_config
+    from simonides.signal.attention.attention import AttentionStatistics, attention_statistics
     from simonides.signal.critical import (
         beta_of_std,
         chaotic_residual,
@@ -17,12 +15,14 @@ if TYPE_CHECKING:
         std_of_beta,
     )
     from simonides.signal.diagram import Axis, Diagram, trainability_diagram
-    from simonides.signal.measurement import measure
+    from simonides.signal.maps.architecture import Architecture
+    from simonides.signal.models.config import read_config
+    from simonides.signal.models.measurement import measure
+    from simonides.signal.networks.simulation import Simulation, simulate
+    from simonides.signal.notes import PoorTheoryWarning
     from simonides.signal.outcome import Outcome, Thresholds
     from simonides.signal.propagation import Propagation, propagate
     from simonides.signal.recommendation import Recommendation, recommend
-    from simonides.signal.simulation import Simulation, simulate
-    from simonides.signal.trust import PoorTheoryWarning
 
 _HOMES = {
     "Architecture": "architecture",

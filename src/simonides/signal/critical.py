@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.activations import pair_slopes, pair_values
-from simonides.signal.attention import checked_tokens
+from simonides.signal.attention.attention import checked_tokens
+from simonides.signal.maps.activations import pair_slopes, pair_values
 
 if TYPE_CHECKING:
-    from simonides.signal.architecture import Architecture
+    from simonides.signal.maps.architecture import Architecture
 
 
 def critical_beta(cosine: float, *, norm: float = 1.0) -> float:

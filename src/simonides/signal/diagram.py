@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.backward import gradients
-from simonides.signal.forward import Gains, run
+from simonides.signal.maps.backward import gradients
+from simonides.signal.maps.forward import Gains, run
+from simonides.signal.notes import PoorTheoryWarning, caveats
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
 from simonides.signal.propagation import Method, attending_of, statistics_of
-from simonides.signal.trust import PoorTheoryWarning, caveats
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from simonides.arrays import Integers, Reals
-    from simonides.signal.architecture import Architecture
+    from simonides.signal.maps.architecture import Architecture
 
 CONTINUOUS = (
     "beta",

@@ -10,22 +10,22 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.asymptotic import asymptotic_statistics
-from simonides.signal.attention import AttentionStatistics, attention_statistics
-from simonides.signal.backward import Attending, Everywhere, Gradients, gradients
-from simonides.signal.causal import Before
-from simonides.signal.forward import Gains, run
+from simonides.signal.attention.asymptotic import asymptotic_statistics
+from simonides.signal.attention.attention import AttentionStatistics, attention_statistics
+from simonides.signal.attention.finite_width import corrected
+from simonides.signal.attention.table import attention_table
+from simonides.signal.maps.backward import Attending, Everywhere, Gradients, gradients
+from simonides.signal.maps.causal import Before
+from simonides.signal.maps.forward import Gains, run
+from simonides.signal.notes import PoorTheoryWarning, caveats
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
-from simonides.signal.table import attention_table
-from simonides.signal.trust import PoorTheoryWarning, caveats
-from simonides.signal.width import corrected
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simonides.arrays import Reals
-    from simonides.signal.architecture import Architecture
-    from simonides.signal.forward import Statistics
+    from simonides.signal.maps.architecture import Architecture
+    from simonides.signal.maps.forward import Statistics
 
 Method = Literal["exact", "table", "asymptotic"]
 METHODS: tuple[str, ...] = get_args(Method)

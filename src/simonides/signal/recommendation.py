@@ -10,15 +10,15 @@ import numpy as np
 
 from simonides import arguments
 from simonides.signal.critical import critical_beta, std_of_beta
-from simonides.signal.forward import Gains, run
+from simonides.signal.maps.forward import Gains, run
+from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate, statistics_of
-from simonides.signal.trust import PoorTheoryWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Reals, Truths
-    from simonides.signal.architecture import Architecture
+    from simonides.signal.maps.architecture import Architecture
 
 SAFETY = 0.5
 TARGET = 0.9

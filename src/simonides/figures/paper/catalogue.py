@@ -18,9 +18,9 @@ from simonides.figures.paper import (
     figure_d1,
     margin,
     rank,
-    signal,
 )
 from simonides.figures.style import house_style
+from simonides.signal.paper import pictures as signal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -1,0 +1,1 @@
+"""Attention: what one head makes of its tokens."""

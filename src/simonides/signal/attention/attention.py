@@ -1,0 +1,245 @@
+r"""Averages over the weights of random softmax attention, exact at any number of tokens.
+
+Scores of one query over T keys are independent Gaussians of variance v; two queries see the same key
+with scores of correlation r. With A the weights of one query and A' those of another,
+
+.. math:: Y = E\sum A^2,\quad O = E\sum A A',\quad Y_3 = E\sum A^3,\quad Y_4 = E\sum A^4,
+    \quad Y_{22} = E\bigl(\sum A^2\bigr)^2,
+
+the entropy is :math:`H = E\log Z - v(1 - Y)`, and gradients need
+
+.. math:: \Gamma = Y - 2 Y_3 + Y_{22}, \qquad
+    \Gamma_{12} = O - 2 E\sum A^2 A' + E\bigl(\sum A A'\bigr)^2 .
+
+Two identities tie them together (Gaussian integration by parts):
+:math:`\partial_v E\log Z = (1 - Y)/2` and :math:`\partial_r O = v\,\Gamma_{12}`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+from simonides.signal.attention.quadrature import STEP, levels, normal_rule, reach, smoothed
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals
+
+MOST_TOKENS = 1e60
+MOST_VARIANCE = 1e5
+_FINEST = 64
+_CLOSE = 1e-3
+_ALMOST_ONE = 1 - 2.0**-53
+
+
+@dataclass(frozen=True)
+class AttentionStatistics:
+    """Averages over attention weights: numbers, or arrays of one shape.
+
+    ``participation`` is Y, ``overlap`` O, ``third``, ``fourth``, ``squared`` are Y3, Y4, Y22, and
+    ``gradient``, ``gradient_overlap`` the factors Γ and Γ12 of the backward pass. ``even`` is 1/T, the
+    least Y (0 in the limit of many tokens). ``excess`` Y - 1/T and ``contrast`` Y - O, free of
+    cancellation, set norm and gap of what attention puts out; they alone carry corrections in the
+    dimension.
+    """
+
+    even: float | Reals
+    participation: float | Reals
+    excess: float | Reals
+    overlap: float | Reals
+    contrast: float | Reals
+    entropy: float | Reals
+    third: float | Reals
+    fourth: float | Reals
+    squared: float | Reals
+    gradient: float | Reals
+    gradient_overlap: float | Reals
+
+
+@dataclass(frozen=True)
+class RowMoments:
+    """Averages over the weights of one query."""
+
+    participation: float
+    third: float
+    fourth: float
+    squared: float
+    log_partition: float
+    entropy: float
+
+    @property
+    def gradient(self) -> float:
+        """Return Γ."""
+        return self.participation - 2 * self.third + self.squared
+
+
+@dataclass(frozen=True)
+class PairMoments:
+    """Averages over the weights of two queries."""
+
+    overlap: float
+    gradient_overlap: float
+
+
+def attention_statistics(variance: float, correlation: float, tokens: float) -> AttentionStatistics:
+    """Return the averages for scores of that variance, and that correlation between two queries.
+
+    Relative error below 1e-6 for 2 tokens or more; ``tokens`` need not be whole.
+
+    >>> found = attention_statistics(4 * math.log(512), 0.5, 512)
+    >>> print(f"{found.participation:.6f} {found.overlap:.6f} {found.entropy:.6f}")
+    0.425016 0.044146 1.526922
+    """
+    variance, tokens = checked_variance(variance), checked_tokens(tokens)
+    correlation = arguments.real(
+        "correlation",
+        correlation,
+        least=0,
+        most=1,
+        remedy="pass the cosine of two tokens; negative ones are not covered",
+    )
+    row = row_moments(variance, tokens)
+    pair = pair_moments(variance, correlation, tokens)
+    return AttentionStatistics(
+        even=1 / tokens,
+        participation=row.participation,
+        excess=row.participation - 1 / tokens,
+        overlap=pair.overlap,
+        contrast=contrast(row, pair, variance, correlation, tokens),
+        entropy=row.entropy,
+        third=row.third,
+        fourth=row.fourth,
+        squared=row.squared,
+        gradient=row.gradient,
+        gradient_overlap=pair.gradient_overlap,
+    )
+
+
+def row_moments(variance: float, tokens: float) -> RowMoments:
+    r"""Return the averages over one query's weights, by one-dimensional integrals.
+
+    .. math:: E\sum A^k = \frac{T}{(k-1)!}\int F_k\,\phi^{T-1} dy, \qquad
+        E\log Z = \int \bigl(e^{-e^y} - \phi^T\bigr) dy, \qquad \phi = F_0
+    """
+    if variance == 0:
+        share = 1 / tokens
+        return RowMoments(share, share**2, share**3, share**2, math.log(tokens), math.log(tokens))
+    deviation = math.sqrt(variance)
+    y = levels(deviation, tokens)
+    lost, *moments = smoothed(y, deviation, (0, 2, 3, 4), reach(tokens))
+    second, third, fourth = moments
+    kept = np.log1p(-np.minimum(lost, _ALMOST_ONE))
+    others = np.exp((tokens - 1) * kept)
+    participation = STEP * tokens * float(second @ others)
+    fourth_moment = STEP * tokens / 6 * float(fourth @ others)
+    two_keys = STEP * tokens * (tokens - 1) / 6 * float(second**2 @ np.exp((tokens - 2) * kept))
+    all_keys = np.exp(tokens * kept)
+    # Shifted to where φ^T falls, both terms of log Z's integrand end well inside the grid.
+    centre = float(y[np.searchsorted(-all_keys, -0.5)])
+    log_partition = (
+        STEP * float(np.sum(np.exp(-np.exp(np.minimum(y - centre, 700.0))) - all_keys)) - centre
+    )
+    return RowMoments(
+        participation=participation,
+        third=STEP * tokens / 2 * float(third @ others),
+        fourth=fourth_moment,
+        squared=fourth_moment + two_keys,
+        log_partition=log_partition,
+        entropy=log_partition - variance * (1 - participation),
+    )
+
+
+def pair_moments(variance: float, correlation: float, tokens: float) -> PairMoments:
+    r"""Return the averages over two queries' weights, by two-dimensional integrals.
+
+    Scores of the same key are :math:`\sigma\sqrt r\,u + \sigma\sqrt{1-r}\,w`, with u common to both
+    queries. Smoothing over w leaves a function of :math:`y + \sigma\sqrt r\,u` alone, so that one
+    fine grid serves every pair (y, u).
+    """
+    if variance == 0:
+        return PairMoments(1 / tokens, 1 / tokens - 1 / tokens**2)
+    if correlation in (0, 1):
+        row = row_moments(variance, tokens)
+        return _independent(row, tokens) if correlation == 0 else _equal(row)
+    deviation = math.sqrt(variance)
+    y = levels(deviation, tokens)
+    lost, first, second, weights = _common_and_own(y, deviation, correlation, tokens)
+    lost_each = lost @ weights
+    lost_pair = lost_each[:, None] + lost_each - (lost * weights) @ lost.T
+    kept = np.log1p(-np.minimum(lost_pair, _ALMOST_ONE))
+    others = np.exp((tokens - 1) * kept)
+    area = tokens * STEP**2
+    one_one = (first * weights) @ first.T
+    overlap = area * float(np.sum(one_one * others))
+    two_one = area * float(np.sum((second * weights) @ first.T * others))
+    two_two = area * float(np.sum((second * weights) @ second.T * others))
+    two_keys = area * (tokens - 1) * float(np.sum(one_one**2 * np.exp((tokens - 2) * kept)))
+    return PairMoments(overlap, overlap - 2 * two_one + two_two + two_keys)
+
+
+def _equal(row: RowMoments) -> PairMoments:
+    return PairMoments(row.participation, row.gradient)
+
+
+def _independent(row: RowMoments, tokens: float) -> PairMoments:
+    """Return the averages for two queries that see independent scores: those of one, multiplied."""
+    same_key = row.participation**2 / tokens
+    two_keys = (1 - row.participation) ** 2 / (tokens * (tokens - 1))
+    return PairMoments(1 / tokens, (1 - 2 * row.participation) / tokens + same_key + two_keys)
+
+
+def _common_and_own(
+    y: Reals, deviation: float, correlation: float, tokens: float
+) -> tuple[Reals, Reals, Reals, Reals]:
+    """Return 1 - f_0, f_1, f_2 at (y, u) and the weights of u."""
+    own = deviation * math.sqrt(1 - correlation)
+    common = deviation * math.sqrt(correlation)
+    far = reach(tokens)
+    parts = math.ceil(STEP / (0.4 * common)) if common > 0 else math.inf
+    if parts > _FINEST:
+        # The common part hardly moves: few points of u, each with its own smoothing.
+        u, weights = normal_rule(common, far)
+        lost, first, second = smoothed(y[:, None] + common * u, own, (0, 1, 2), far)
+        return lost, first, second, weights
+    fine = STEP / int(parts)
+    margin = math.ceil(far * common / fine)
+    x = y[0] + fine * np.arange(-margin, (y.size - 1) * int(parts) + margin + 1)
+    u = fine / common * np.arange(-margin, margin + 1.0)
+    weights = fine / common * np.exp(-u * u / 2) / math.sqrt(2 * math.pi)
+    windows = [
+        np.lib.stride_tricks.sliding_window_view(values, u.size)[:: int(parts)]
+        for values in smoothed(x, own, (0, 1, 2), far)
+    ]
+    return windows[0], windows[1], windows[2], weights
+
+
+def contrast(
+    row: RowMoments, pair: PairMoments, variance: float, correlation: float, tokens: float
+) -> float:
+    """Return Y - O; where that would cancel, from its slope v Γ12 at the middle of r and 1."""
+    if variance * (1 - correlation) > _CLOSE:
+        return row.participation - pair.overlap
+    middle = pair_moments(variance, (1 + correlation) / 2, tokens)
+    return variance * (1 - correlation) * middle.gradient_overlap
+
+
+def checked_tokens(tokens: object) -> float:
+    """Return the number of tokens if it is at least 2."""
+    return arguments.real(
+        "tokens", tokens, least=2, most=MOST_TOKENS, remedy="attention needs two tokens to compare"
+    )
+
+
+def checked_variance(variance: object) -> float:
+    """Return the score variance if it is one the quadrature can resolve."""
+    return arguments.real(
+        "variance",
+        variance,
+        least=0,
+        most=MOST_VARIANCE,
+        remedy="pass the variance of the scores, beta² log T (1 - cosine)",
+    )

@@ -1,0 +1,195 @@
+"""A table of attention statistics for one number of tokens, interpolated: for whole diagrams.
+
+Exact values take milliseconds each and a diagram asks for hundreds of thousands. What varies slowly
+is tabulated over the logarithm of the score variance v and, for two queries, over τ with
+r = 1 - (1 - τ)², and splined:
+
+- log (Y - 1/T)/(1 - Y) and log (log T - H)/H, straight lines at both ends;
+- log Y3, log Y4, Y22/Y², log Γ;
+- log (Y - O)/(v (1 - r) Γ) and log Γ12/Γ, which vanish at r = 1, so that Y - O keeps its digits
+  where tokens have all but collapsed.
+
+Beyond the tabulated variances the ends are continued: at the lower one Y - 1/T and the pair's
+logarithms are proportional to v, at the upper one (beta above 6 for orthogonal tokens, where attention
+has long frozen) 1 - Y, H and Γ to v^(-1/2). A table takes seconds to compute and is kept in the user's
+cache folder, one small file per number of tokens, so that the next process finds it.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import warnings
+import zipfile
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline, RectBivariateSpline
+
+from simonides.signal.attention.attention import (
+    AttentionStatistics,
+    checked_tokens,
+    contrast,
+    pair_moments,
+    row_moments,
+)
+from simonides.writing import replacing
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals
+
+VERSION = 1
+"""Part of the file's name: raise it when what is tabulated changes."""
+
+_ROW_LEAST, _ROW_POINTS = 1e-4, 193
+_PAIR_LEAST, _PAIR_POINTS = 1e-2, 35
+_STEPS = 16
+_MOST_SQUARED_BETA = 40.0
+"""Squared beta of orthogonal tokens up to which variances are tabulated."""
+
+
+@dataclass(frozen=True)
+class AttentionTable:
+    """Attention statistics at one number of tokens, for arrays of variances and correlations."""
+
+    tokens: float
+    row_values: Reals
+    pair_values: Reals
+
+    def __post_init__(self) -> None:
+        steps = np.linspace(0, 1, _STEPS + 1)
+        rows, pairs = row_grid(self.tokens), pair_grid(self.tokens)
+        object.__setattr__(self, "_row", CubicSpline(rows, self.row_values))
+        splines = [RectBivariateSpline(pairs, steps, values) for values in self.pair_values]
+        object.__setattr__(self, "_pair", splines)
+
+    def __call__(self, variance: Reals, correlation: Reals) -> AttentionStatistics:
+        """Return the statistics at each pair of variance and correlation."""
+        variance, correlation = np.broadcast_arrays(variance, correlation)
+        splines: Any = self
+        inside, below, above = _continued(variance, row_grid(self.tokens))
+        x = np.log(inside)
+        odds, spread, third, fourth, squared, gradient = np.moveaxis(splines._row(x), -1, 0)
+        odds = np.exp(odds) * below
+        # At the upper end the share of Y - O in Y - 1/T is kept.
+        larger = above * (1 + odds) / (1 + odds * above)
+        odds = odds * above
+        excess = (1 - 1 / self.tokens) * odds / (1 + odds)
+        participation = excess + 1 / self.tokens
+        gap = 1 - correlation
+        step = 1 - np.sqrt(gap)
+        in_pairs, low_pairs, _ = _continued(variance, pair_grid(self.tokens))
+        x_pairs = np.log(in_pairs)
+        fall, rise = (low_pairs * spline.ev(x_pairs, step) for spline in splines._pair)
+        lost = larger * below * inside * gap * np.exp(gradient + fall)
+        gradient = np.exp(gradient) / above
+        return AttentionStatistics(
+            even=1 / self.tokens,
+            participation=participation,
+            excess=excess,
+            overlap=participation - lost,
+            contrast=lost,
+            entropy=math.log(self.tokens) / (1 + np.exp(spread) * below * above),
+            third=np.exp(third),
+            fourth=np.exp(fourth),
+            squared=participation**2 * squared,
+            gradient=gradient,
+            gradient_overlap=gradient * np.exp(rise),
+        )
+
+
+def _continued(variance: Reals, grid: Reals) -> tuple[Reals, Reals, Reals]:
+    """Return variances held inside a grid, and the factors by which both ends are continued."""
+    low, high = math.exp(grid[0]), math.exp(grid[-1])
+    above = np.sqrt(np.maximum(variance / high, 1.0))
+    return np.clip(variance, low, high), np.minimum(variance / low, 1.0), above
+
+
+def row_grid(tokens: float) -> Reals:
+    """Return the logarithms of the variance at which one query's averages are tabulated."""
+    return np.linspace(math.log(_ROW_LEAST), _highest(tokens), _ROW_POINTS)
+
+
+def pair_grid(tokens: float) -> Reals:
+    """Return the logarithms of the variance at which two queries' averages are tabulated."""
+    return np.linspace(math.log(_PAIR_LEAST), _highest(tokens), _PAIR_POINTS)
+
+
+def _highest(tokens: float) -> float:
+    return math.log(_MOST_SQUARED_BETA * math.log(tokens))
+
+
+def compute(tokens: float) -> AttentionTable:
+    """Return the table for a number of tokens, from exact values."""
+    rows = np.array([_row(math.exp(x), tokens) for x in row_grid(tokens)])
+    pairs = np.array(
+        [
+            [_pair(math.exp(x), 1 - (1 - k / _STEPS) ** 2, tokens) for k in range(_STEPS + 1)]
+            for x in pair_grid(tokens)
+        ]
+    )
+    return AttentionTable(tokens, rows, np.moveaxis(pairs, -1, 0))
+
+
+def _row(variance: float, tokens: float) -> list[float]:
+    found = row_moments(variance, tokens)
+    return [
+        math.log((found.participation - 1 / tokens) / (1 - found.participation)),
+        math.log((math.log(tokens) - found.entropy) / found.entropy),
+        math.log(found.third),
+        math.log(found.fourth),
+        found.squared / found.participation**2,
+        math.log(found.gradient),
+    ]
+
+
+def _pair(variance: float, correlation: float, tokens: float) -> list[float]:
+    if correlation == 1:
+        return [0.0, 0.0]
+    row, pair = row_moments(variance, tokens), pair_moments(variance, correlation, tokens)
+    slope = variance * (1 - correlation) * row.gradient
+    fall = contrast(row, pair, variance, correlation, tokens)
+    return [math.log(fall / slope), math.log(pair.gradient_overlap / row.gradient)]
+
+
+@lru_cache(maxsize=32)
+def attention_table(tokens: float) -> AttentionTable:
+    """Return the table for a number of tokens: from memory, from the cache folder, or computed."""
+    tokens = checked_tokens(tokens)
+    path = cache_folder() / f"attention-{VERSION}-{tokens:.17g}.npz"
+    table = _read(path, tokens)
+    if table is None:
+        table = compute(tokens)
+        _keep(path, table)
+    return table
+
+
+def _read(path: Path, tokens: float) -> AttentionTable | None:
+    """Return a kept table; None if it cannot be read, or was cut short by an accident."""
+    try:
+        # Opened here, so that it is closed again also where it is no archive.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as kept:
+            return AttentionTable(tokens, kept["row_values"], kept["pair_values"])
+    except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
+        return None
+
+
+def cache_folder() -> Path:
+    """Return where tables are kept: ``simonides`` in the user's cache folder."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(home) if home else Path.home() / ".cache") / "simonides"
+
+
+def _keep(path: Path, table: AttentionTable) -> None:
+    """Write a table whole or not at all; where nothing can be written, say so and go on."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path, through_link=False) as file:
+            np.savez(file, row_values=table.row_values, pair_values=table.pair_values)
+    except OSError as error:
+        warnings.warn(
+            f"the attention table was not kept and will be computed again: {error}", stacklevel=3
+        )

@@ -1,0 +1,1 @@
+"""How a block maps variances, cosines and gradients."""

@@ -1,0 +1,145 @@
+r"""A transformer at initialisation: its sizes, the scales of its weights, and where it normalises.
+
+Weights are independent Gaussians with variance gain/fan-in; every ``*_variance`` here is such a gain,
+σ². Scores are scaled by one number, ``beta``: :math:`\sqrt{\sigma_Q^2 \sigma_K^2} = \beta\sqrt{\log T}`,
+so that attention freezes near beta = √2 for orthogonal tokens whatever their number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+from simonides import arguments
+from simonides.signal.maps.activations import ACTIVATIONS, Activation
+
+Norm = Literal["pre", "post"]
+NORMS: tuple[Norm, ...] = ("pre", "post")
+
+MOST_TOKENS = 10**9
+MOST_LAYERS = 100_000
+MOST_GAIN = 1e6
+
+_SIZES = {
+    "tokens": (2, MOST_TOKENS, "attention needs two tokens to compare"),
+    "dim": (1, 10**9, "pass the embedding dimension"),
+    "layers": (1, MOST_LAYERS, "pass the number of blocks"),
+    "heads": (1, 10**6, "pass the number of attention heads"),
+}
+_GAINS = {
+    "beta": "pass the strength of the scores; critical near sqrt(2 / (1 - cosine))",
+    "value_variance": "pass fan-in times the variance of the value weights",
+    "value_bias_variance": "pass the variance of the value bias, 0 for none",
+    "mlp_in_variance": "pass fan-in times the variance of the MLP's first weights",
+    "mlp_out_variance": "pass fan-in times the variance of the MLP's second weights",
+    "mlp_bias_variance": "pass the variance of the MLP's biases, 0 for none",
+    "attention_skip": "pass what multiplies the residual stream at attention, 0 for no skip",
+    "mlp_skip": "pass what multiplies the residual stream at the MLP, 0 for no skip",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """A stack of transformer blocks and the scales its weights are drawn at.
+
+    Post-norm blocks do ``x ← LN(a x + Attention(x))``, ``x ← LN(m x + MLP(x))`` with skips a and m;
+    pre-norm blocks ``x ← a x + Attention(LN x)``, ``x ← m x + MLP(LN x)``. ``activation=None`` is a
+    block without an MLP, ``output_variance=None`` attention without an output projection.
+    ``centred`` attention subtracts 1/T from every weight (gain control). ``cosine`` is that of two
+    embedded tokens, ``input_variance`` their squared norm over the dimension, which only pre-norm
+    sees.
+
+    >>> Architecture(tokens=512, dim=768, layers=12, heads=12).head_dim
+    64
+    """
+
+    tokens: int
+    dim: int
+    layers: int
+    heads: int = 1
+    hidden: int | None = None
+    norm: Norm = "post"
+    activation: Activation | None = "relu"
+    beta: float = 0.4
+    value_variance: float = 1.0
+    output_variance: float | None = None
+    value_bias_variance: float = 0.0
+    mlp_in_variance: float = 1.0
+    mlp_out_variance: float = 1.0
+    mlp_bias_variance: float = 0.0
+    attention_skip: float = 1.0
+    mlp_skip: float = 1.0
+    centred: bool = False
+    causal: bool = False
+    cosine: float = 0.1
+    input_variance: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name, (least, most, remedy) in _SIZES.items():
+            size = arguments.whole(name, getattr(self, name), least=least, most=most, remedy=remedy)
+            object.__setattr__(self, name, size)
+        if self.dim % self.heads:
+            raise arguments.refuse(
+                "heads", self.heads, f"a divisor of dim = {self.dim}", "change one of the two"
+            )
+        if self.hidden is not None:
+            hidden = arguments.whole("hidden", self.hidden, remedy="pass the MLP's width")
+            object.__setattr__(self, "hidden", hidden)
+        for name, remedy in _GAINS.items():
+            gain = arguments.real(name, getattr(self, name), least=0, most=MOST_GAIN, remedy=remedy)
+            object.__setattr__(self, name, gain)
+        self._check_the_rest()
+
+    def _check_the_rest(self) -> None:
+        if self.output_variance is not None:
+            arguments.real(
+                "output_variance",
+                self.output_variance,
+                least=0,
+                most=MOST_GAIN,
+                remedy="leave it out where attention has no output projection",
+            )
+        arguments.real(
+            "cosine",
+            self.cosine,
+            least=0,
+            most=1,
+            open_most=True,
+            remedy="pass the mean cosine of two embedded tokens; negative ones are not covered",
+        )
+        arguments.real(
+            "input_variance",
+            self.input_variance,
+            least=0,
+            most=MOST_GAIN,
+            open_least=True,
+            remedy="pass the squared norm of an embedded token over the dimension",
+        )
+        for name, allowed in (("norm", NORMS), ("activation", (*ACTIVATIONS, None))):
+            if getattr(self, name) not in allowed:
+                choices = ", ".join(map(repr, allowed))
+                raise arguments.refuse(name, getattr(self, name), f"one of {choices}", "choose one")
+        for name in ("centred", "causal"):
+            if not isinstance(getattr(self, name), bool):
+                raise arguments.refuse(name, getattr(self, name), "True or False", "it is a switch")
+
+    @property
+    def head_dim(self) -> int:
+        """Dimension of one head."""
+        return self.dim // self.heads
+
+    @property
+    def hidden_dim(self) -> int:
+        """Width of the MLP, four times the dimension by default."""
+        return 4 * self.dim if self.hidden is None else self.hidden
+
+    @property
+    def attention_variance(self) -> float:
+        """Gain of the whole path from values to the residual stream."""
+        return self.value_variance * (1.0 if self.output_variance is None else self.output_variance)
+
+    @property
+    def score_gain(self) -> float:
+        """Gain σ_Q² = σ_K² of the query and key weights."""
+        return self.beta * math.sqrt(math.log(self.tokens))

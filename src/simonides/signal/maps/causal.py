@@ -1,0 +1,302 @@
+r"""The way back under a causal mask, position by position.
+
+Query t sees keys 1 to t: its row is a softmax over t scores, and a key is seen by all later queries.
+Positions are gathered in groups k of :math:`w_k` with about :math:`n_k` keys; :math:`D_k` and
+:math:`X_{kl}` are the squared gradient at a position of group k and the product of those at two. A row's
+weight is shared among its keys alike, so that a key in group j gets by way of the values
+
+.. math:: \sigma_V^2 \Bigl[\sum_k N_{kj} \frac{Y_k}{n_k} D_k
+    + \sum_{kl} N_{klj} \frac{O_{kl}}{\min(n_k, n_l)} X_{kl}\Bigr]
+
+from the :math:`N_{kj}` queries that see it and the :math:`N_{klj}` pairs of them; two keys share the rest,
+:math:`1 - Y_k` over :math:`n_k(n_k - 1)` pairs. The keys' own path has :math:`\Gamma` in place of Y, and
+minus it for the rest. Two queries with different numbers of keys overlap as the one with fewer does with
+itself, times the chance that the other looks there: :math:`O_{kl} = O_{kk}\,n_k/n_l` for
+:math:`n_k < n_l`, exact for even and for independent attention. Early positions
+average over few keys and keep more of their norm, which LayerNorms divide by.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+
+from simonides.signal.maps.backward import Gradient, norm_slope, query_scale, value_scale
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.arrays import Reals
+    from simonides.signal.maps.architecture import Architecture
+    from simonides.signal.maps.forward import Gains, Layer, Statistics
+
+_GROWTH = 1.35
+"""From group to group; the first four positions stand alone."""
+
+_NODES = 4
+"""Ratio of the numbers of keys at which statistics are computed, those between being interpolated."""
+
+_NOTHING = 1e-300
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Statistics of rows: Y and Γ for each group, O and Γ12 for each two, (1 - Y)² / d likewise."""
+
+    participation: Reals
+    gradient: Reals
+    overlap: Reals
+    gradient_overlap: Reals
+    towards: Reals
+
+
+@dataclass(frozen=True)
+class _Shares:
+    """Parts of rows: one on a key, two on the same, one on two keys, and two on two."""
+
+    one: Reals
+    two: Reals
+    apart: Reals
+    crossed: Reals
+
+
+@dataclass(frozen=True)
+class Before:
+    """A query sees the keys before it, and its own."""
+
+    architecture: Architecture
+    statistics: Callable[[int], Statistics]
+    """Statistics of attention over a number of keys."""
+
+    @cached_property
+    def _edges(self) -> list[tuple[int, int]]:
+        """Return first and last position of each group."""
+        groups, first = [], 1
+        while first <= self.architecture.tokens:
+            last = max(first, math.ceil(first * _GROWTH) - 1)
+            groups.append((first, min(last, self.architecture.tokens)))
+            first = last + 1
+        return groups
+
+    @cached_property
+    def widths(self) -> Reals:
+        """Return how many positions each group has."""
+        return np.array([last - first + 1.0 for first, last in self._edges])
+
+    @cached_property
+    def counts(self) -> Reals:
+        """Return how many keys a query of each group sees: the harmonic mean."""
+        return np.array(
+            [(b - a + 1) / float(np.sum(1 / np.arange(a, b + 1.0))) for a, b in self._edges]
+        )
+
+    @cached_property
+    def _seeing(self) -> Reals:
+        """Return N: queries of each group (first axis) that see a key of another."""
+        size = len(self.widths)
+        later = np.tril(np.ones((size, size)), -1) * self.widths[:, None]
+        return later + np.diag((self.widths + 1) / 2)
+
+    @cached_property
+    def _seeing_both(self) -> Reals:
+        """Return queries of each group (first axis) that see both of two keys."""
+        size = len(self.widths)
+        last = np.maximum(np.arange(size)[:, None], np.arange(size))
+        both = self._seeing[:, last]
+        for k in range(size):
+            both[k, k, k] = (self.widths[k] + 1) / 3
+        return both
+
+    @cached_property
+    def _pairs(self) -> Reals:
+        """Return how many ordered pairs of two positions two groups have."""
+        return np.outer(self.widths, self.widths) - np.diag(self.widths)
+
+    def start(self, shape: tuple[int, ...]) -> Gradient:
+        """Return the gradient that a random loss sends back."""
+        size = len(self.widths)
+        return Gradient(np.ones((size, *shape)), np.zeros((size, size, *shape)))
+
+    def means(self, back: Gradient) -> tuple[Reals, Reals]:
+        """Return D and X averaged over positions."""
+        tokens = self.architecture.tokens
+        own = np.tensordot(self.widths, back.own, 1) / tokens
+        shared = np.tensordot(self._pairs, back.shared, 2) / (tokens * (tokens - 1))
+        return own, shared
+
+    def excess(self, gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+        """Return by how much streams of early positions exceed late ones', before attention and MLP."""
+        found, more = [], np.zeros(())
+        if self.architecture.norm == "post":
+            return [(more, more)] * len(layers)
+        for layer in layers:
+            at_attention = more
+            more = gains.attention_skip**2 * more + self._kept(gains, layer)
+            found.append((at_attention, more))
+            if layer.at_mlp is not None:
+                more = gains.mlp_skip**2 * more
+        return found
+
+    def before_norm(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+        """Return the gradient before the LayerNorm that follows post-norm attention."""
+        after = layer.at_attention
+        kept = self._kept(gains, layer) / np.maximum(after.stream, _NOTHING)
+        return back.over((1 + kept) / norm_slope(after))
+
+    def _kept(self, gains: Gains, layer: Layer) -> Reals:
+        """Return the norm that attention puts out at each group's positions, beyond that of the last."""
+        own, _ = self._mixing(self._rows(layer))
+        more: Reals = gains.attention_variance * layer.at_attention.relative * (own - own[-1:])
+        return more
+
+    def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+        """Return what attention sends back by its values, queries and keys."""
+        rows, gap = self._rows(layer), layer.at_attention.relative
+        tokens = self.architecture.tokens
+        through_scores = layer.beta**2 * np.log(tokens) * gains.attention_variance
+        own_share, pair_share = self._mixing(rows)
+        rest = 0.0 if self.architecture.centred else 1.0
+        value = self._to_keys(
+            back, own_share, pair_share, rest - own_share, rest - pair_share
+        ).scaled(gains.attention_variance)
+        aligned = (1 - gap) * rows.gradient_overlap
+        key = self._to_keys(back, rows.gradient, aligned, -rows.gradient, -aligned).scaled(
+            through_scores * gap
+        )
+        towards = np.einsum("kk...->k...", rows.towards)
+        query = Gradient(
+            (rows.gradient + towards) * back.own,
+            (rows.gradient_overlap + rows.towards) * back.shared,
+        ).scaled(through_scores * gap**2)
+        return value + query + key
+
+    def weights(self, gains: Gains, layer: Layer, back: Gradient) -> tuple[Reals, Reals]:
+        """Return squared gradient norms of the query (or key) and of the value weights."""
+        asked, rows, gap = self.architecture, self._rows(layer), layer.at_attention.relative
+        towards = np.einsum("kk...->k...", rows.towards)
+        query = query_scale(asked, gains, layer) * self._sums(
+            (rows.gradient + towards) * back.own,
+            (1 - gap) * (rows.gradient_overlap + rows.towards) * back.shared,
+        )
+        common = 0.0 if asked.centred else 1 - gap
+        own_share, pair_share = self._mixing(rows)
+        value = value_scale(asked) * self._sums(
+            (common + gap * own_share) * back.own, (common + gap * pair_share) * back.shared
+        )
+        return query, value
+
+    def _mixing(self, rows: Rows) -> tuple[Reals, Reals]:
+        """Return Y and O of what values are mixed with: weights, less their mean where centred."""
+        if not self.architecture.centred:
+            return rows.participation, rows.overlap
+        points = (1,) * (rows.participation.ndim - 1)
+        most = np.maximum(self.counts[:, None], self.counts)
+        own = rows.participation - (1 / self.counts).reshape(-1, *points)
+        return own, rows.overlap - (1 / most).reshape(*most.shape, *points)
+
+    def _sums(self, own: Reals, shared: Reals) -> Reals:
+        """Return a sum over positions plus one over pairs of them."""
+        total: Reals = np.tensordot(self.widths, own, 1) + np.tensordot(self._pairs, shared, 2)
+        return total
+
+    def _to_keys(
+        self, back: Gradient, own: Reals, pair: Reals, own_rest: Reals, pair_rest: Reals
+    ) -> Gradient:
+        """Return what keys get of rows' shares: of one row or two on the same key, and of the rest."""
+        shares = self._shares
+        sent = np.tensordot(shares.one, own * back.own, (0, 0))
+        sent = sent + np.tensordot(shares.two, pair * back.shared, ((0, 1), (0, 1)))
+        crossing = shares.crossed.reshape(*shares.crossed.shape, *(1,) * (own.ndim - 1))
+        crossing = crossing * pair_rest * back.shared
+        same = np.einsum("kk...->k...", crossing)
+        between = np.tensordot(shares.apart, own_rest * back.own, (0, 0))
+        between = between - np.tensordot(self._seeing_both, same, (0, 0))
+        seeing = self._seeing
+        between = between + np.einsum("ki,kl...,lj->ij...", seeing, crossing, seeing, optimize=True)
+        return Gradient(sent, between)
+
+    @cached_property
+    def _shares(self) -> _Shares:
+        """Return what part of a row, or of two, a key or two keys get; each row's parts sum to one."""
+        seeing, both, pairs, widths = self._seeing, self._seeing_both, self._pairs, self.widths
+        two = np.einsum("kj,lj->klj", seeing, seeing)
+        for k in range(len(widths)):
+            two[k, k] -= seeing[k]
+            two[k, k, k] = (widths[k] ** 2 - 1) / 3
+        both_sums = np.einsum("kij,ij->k", both, pairs)
+        crossed = np.einsum("ki,ij,lj->kl", seeing, pairs, seeing) - np.diag(both_sums)
+        return _Shares(
+            one=seeing * (widths / (seeing @ widths))[:, None],
+            two=two * _over(pairs, two @ widths)[..., None],
+            apart=both * _over(widths, both_sums)[:, None, None],
+            crossed=_over(pairs, crossed),
+        )
+
+    def _rows(self, layer: Layer) -> Rows:
+        """Return the statistics of every group's rows; those of one layer are asked for more than once."""
+        if not self._latest or self._latest[0][0] is not layer:
+            self._latest[:] = [(layer, self._computed(layer))]
+        return self._latest[0][1]
+
+    @cached_property
+    def _latest(self) -> list[tuple[Layer, Rows]]:
+        return []
+
+    def _computed(self, layer: Layer) -> Rows:
+        gap = layer.at_attention.relative
+        variance, correlation = np.broadcast_arrays(layer.variance, 1 - gap)
+        nodes = self._nodes
+        found = [self.statistics(node)(variance, correlation) for node in nodes]
+        shares = {
+            name: np.array([np.broadcast_to(getattr(one, name), variance.shape) for one in found])
+            for name in ("participation", "overlap", "gradient", "gradient_overlap")
+        }
+        alone = np.reshape(1 - 1 / np.array(nodes), (-1, *(1,) * variance.ndim))
+        own = self._between(shares["participation"], single=1.0)
+        gradient = self._between(shares["gradient"] / alone, single=0.0, alone=True)
+        overlap = self._both(self._between(shares["overlap"], single=1.0))
+        pulled = self._both(
+            self._between(shares["gradient_overlap"] / alone, single=0.0, alone=True)
+        )
+        towards = (1 - own)[:, None] * (1 - own)[None] / self.architecture.dim
+        return Rows(own, gradient, overlap, pulled, towards)
+
+    @cached_property
+    def _nodes(self) -> list[int]:
+        # The same few whatever the number of tokens, so that tables serve many.
+        nodes, tokens = [2], self.architecture.tokens
+        while _NODES * nodes[-1] < tokens / 2:
+            nodes.append(_NODES * nodes[-1])
+        return sorted({*nodes, tokens})
+
+    def _between(self, values: Reals, *, single: float, alone: bool = False) -> Reals:
+        """Return values at every group's number of keys; one key alone has a value of its own."""
+        several = self.counts >= 2
+        logs = np.log(np.maximum(values, _NOTHING))
+        if len(self._nodes) > 1:
+            spline = CubicSpline(np.log(self._nodes), logs)
+            found = np.exp(spline(np.log(self.counts[several])))
+        else:
+            found = np.exp(np.broadcast_to(logs, (int(several.sum()), *logs.shape[1:])))
+        if alone:
+            shape = (-1, *(1,) * (values.ndim - 1))
+            found = found * np.reshape(1 - 1 / self.counts[several], shape)
+        ones = np.full((int((~several).sum()), *values.shape[1:]), single)
+        return np.concatenate((ones, found))
+
+    def _both(self, values: Reals) -> Reals:
+        """Return a pair's statistics from those of two alike: of the one with fewer keys."""
+        size = len(self.counts)
+        fewer = np.minimum(np.arange(size)[:, None], np.arange(size))
+        ratio = self.counts[fewer] / np.maximum(self.counts[:, None], self.counts)
+        return values[fewer] * ratio.reshape(size, size, *(1,) * (values.ndim - 1))
+
+
+def _over(part: Reals, whole: Reals) -> Reals:
+    """Return a quotient, nothing where there is nothing to share."""
+    return np.divide(part, whole, out=np.zeros_like(part), where=whole > 0)

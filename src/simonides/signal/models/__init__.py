@@ -1,0 +1,1 @@
+"""Models that people have: read, measured, trained."""

@@ -1,0 +1,180 @@
+"""The same random transformers in PyTorch, to be run, measured and trained; needs the ``torch`` extra."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.nn import functional
+
+from simonides.signal.networks.network import draw_weights
+from simonides.signal.networks.observables import (
+    gradient_statistics,
+    square,
+    token_statistics,
+    weight_statistics,
+)
+from simonides.signal.networks.simulation import (
+    Measured,
+    draw_gradient,
+    draw_tokens,
+    gathered,
+    late,
+    late_rows,
+)
+
+if TYPE_CHECKING:
+    from simonides.signal.maps.architecture import Architecture
+
+_ACTIVATIONS: dict[str, Any] = {
+    "relu": functional.relu,
+    "gelu": functional.gelu,
+    "tanh": torch.tanh,
+}
+
+
+class Attention(nn.Module):
+    """Self-attention at an architecture's scales; returns its output and its weights."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        dim = architecture.dim
+        self._architecture = architecture
+        self.query = nn.Linear(dim, dim, bias=False)
+        self.key = nn.Linear(dim, dim, bias=False)
+        self.value = nn.Linear(dim, dim)
+        projected = architecture.output_variance is not None
+        self.output = nn.Linear(dim, dim, bias=False) if projected else None
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return what attention adds to tokens (batch, tokens, dimension), and its weights."""
+        asked = self._architecture
+        query, key, value = (
+            part(x).unflatten(-1, (asked.heads, asked.head_dim)).transpose(1, 2)
+            for part in (self.query, self.key, self.value)
+        )
+        scores = query @ key.transpose(-1, -2) / math.sqrt(asked.head_dim)
+        allowed = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device)
+        if asked.causal:
+            allowed = allowed.tril()
+        weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
+        mixing = weights
+        if asked.centred:
+            mixing = weights - allowed / allowed.sum(dim=-1, keepdim=True)
+        mixed = (mixing @ value).transpose(1, 2).flatten(2)
+        return (mixed if self.output is None else self.output(mixed)), weights
+
+
+class Block(nn.Module):
+    """One transformer block; LayerNorm has no affine part."""
+
+    def __init__(self, architecture: Architecture) -> None:
+        super().__init__()
+        self._architecture = architecture
+        self.attention = Attention(architecture)
+        mlp = architecture.activation is not None
+        dim, hidden = architecture.dim, architecture.hidden_dim
+        self.mlp_in = nn.Linear(dim, hidden) if mlp else None
+        self.mlp_out = nn.Linear(hidden, dim) if mlp else None
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return tokens after the block."""
+        asked = self._architecture
+        x = self._after(asked.attention_skip * x + self.attention(self._before(x))[0])
+        if self.mlp_in is None or self.mlp_out is None or asked.activation is None:
+            return x
+        active = _ACTIVATIONS[asked.activation](self.mlp_in(self._before(x)))
+        return self._after(asked.mlp_skip * x + self.mlp_out(active))
+
+    def _before(self, x: torch.Tensor) -> torch.Tensor:
+        return normalised(x) if self._architecture.norm == "pre" else x
+
+    def _after(self, x: torch.Tensor) -> torch.Tensor:
+        return normalised(x) if self._architecture.norm == "post" else x
+
+
+class Transformer(nn.Module):
+    """A stack of blocks with the weights that ``simulate`` draws for the same seeds."""
+
+    def __init__(self, architecture: Architecture, seeds: list[np.random.SeedSequence]) -> None:
+        super().__init__()
+        self.architecture = architecture
+        self.blocks = nn.ModuleList(Block(architecture) for _ in range(architecture.layers))
+        for block, seed in zip(self.blocks, seeds, strict=True):
+            _fill(block, architecture, seed)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Return tokens after all blocks; post-norm networks normalise their input first."""
+        if self.architecture.norm == "post":
+            x = normalised(x)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def draw_transformer(architecture: Architecture, seed: int) -> Transformer:
+    """Return a random transformer: the one that ``simulate`` runs for this seed."""
+    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+    return Transformer(architecture, children[2:])
+
+
+def one_network(architecture: Architecture, seed: int, *, backward: bool = True) -> Measured:
+    """Run the network and input that NumPy draws for this seed, and return what was measured."""
+    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+    model = Transformer(architecture, children[2:])
+    x = torch.from_numpy(draw_tokens(architecture, np.random.default_rng(children[0])))[None]
+    x = normalised(x) if architecture.norm == "post" else x
+    states: list[Any] = [x.requires_grad_()]
+    attention: list[Any] = []
+    blocks: list[Any] = list(model.blocks)
+    for block in blocks:
+        handle = block.attention.register_forward_hook(
+            lambda _module, _inputs, found: attention.append(found[1][0].detach().numpy())
+        )
+        states.append(block(states[-1]))
+        handle.remove()
+    streams = [token_statistics(late(architecture, state[0].detach().numpy())) for state in states]
+    rows = [weight_statistics(late_rows(architecture, weights)) for weights in attention]
+    if not backward:
+        return gathered(streams, rows, [], [])
+    for state in states:
+        state.retain_grad()
+    sent = torch.from_numpy(draw_gradient(architecture, children[1]))[None]
+    torch.autograd.backward(states[-1], sent)
+    back = [gradient_statistics(state.grad[0].numpy()) for state in states]
+    weights = [
+        [square(part.weight.grad.numpy()) for part in (a.query, a.key, a.value)]
+        for a in (block.attention for block in blocks)
+    ]
+    return gathered(streams, rows, back, weights)
+
+
+def normalised(x: torch.Tensor) -> torch.Tensor:
+    """Return tokens after a LayerNorm without affine part."""
+    return functional.layer_norm(x, x.shape[-1:], eps=1e-12)
+
+
+def _fill(block: Any, architecture: Architecture, seed: np.random.SeedSequence) -> None:
+    drawn = draw_weights(architecture, np.random.default_rng(seed))
+    attention = block.attention
+    pairs = [
+        (attention.query.weight, drawn.query),
+        (attention.key.weight, drawn.key),
+        (attention.value.weight, drawn.value),
+        (attention.value.bias, drawn.value_bias),
+    ]
+    if attention.output is not None:
+        pairs.append((attention.output.weight, drawn.output))
+    if block.mlp_in is not None:
+        pairs += [
+            (block.mlp_in.weight, drawn.mlp_in),
+            (block.mlp_in.bias, drawn.mlp_in_bias),
+            (block.mlp_out.weight, drawn.mlp_out),
+            (block.mlp_out.bias, drawn.mlp_out_bias),
+        ]
+    with torch.no_grad():
+        for parameter, values in pairs:
+            parameter.copy_(torch.from_numpy(np.asarray(values)))

@@ -1,0 +1,1 @@
+"""The paper on signals, redone: curves, figures, claims."""

@@ -1,0 +1,324 @@
+"""Claims about signals in transformers at initialisation, checked on networks that were run."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides.estimate import Estimate
+from simonides.reproduction.claims.claim import Claim, graded, is_near
+from simonides.signal.outcome import OUTCOMES, Outcome
+from simonides.signal.paper import figures as signals
+from simonides.signal.paper import learning
+from simonides.signal.paper.curves import PLACEMENTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from simonides.reproduction.catalogue import Figure
+    from simonides.reproduction.results import Results
+
+_COSINE_SLACK = 0.03
+"""What a cosine may be off by beyond its error: what 128 tokens, instead of very many, change in theory."""
+
+_COLLAPSED = 1e-9
+"""Of 1 - cosine: below it rounding is what is left."""
+
+_LEARNED, _NOT_LEARNED = 0.5, 0.05
+"""Of the loss of guessing by frequency: more is learned, less is not."""
+
+_NAMES = {("post", False): "post-norm", ("pre", False): "pre-norm"} | {
+    ("post", True): "centred post-norm",
+    ("pre", True): "centred pre-norm",
+}
+
+
+def rank_collapse(results: Results) -> Claim:
+    """Check that tokens collapse below freezing as fast as the limit says, and faster than above it."""
+    table = signals.depth(results)["measured"]
+    below, above = (table.where("beta", beta).records() for beta in (signals.BELOW, signals.ABOVE))
+    place = _furthest_apart(below, above)
+    row, found = below[place], _cosine(below[place])
+    rate, other = _rate(below, "cosine_simulated"), _rate(above, "cosine_simulated")
+    limit, exact, slower = (
+        _rate(rows, column).value
+        for rows, column in ((below, "cosine_limit"), (below, "cosine"), (above, "cosine_limit"))
+    )
+    slack = abs(limit - slower) / 4
+    return Claim(
+        "rank-collapse",
+        f"Low-variance regime, β = {signals.BELOW:g} below β_c: attention averages, and the tokens of "
+        "post-norm blocks collapse onto one direction (its Fig. 1)",
+        f"cosine {row['cosine_limit']:.3f} after {row['layer']:.0f} blocks, and log(1 − cosine) falls by "
+        f"{-limit:.3f} per block in the second half, in the limit of many tokens",
+        f"{found} and {rate.scaled(-1)} (at β = {signals.ABOVE:g} {other.scaled(-1)}); finite-size theory "
+        f"{row['cosine']:.3f} and {-exact:.3f}",
+        graded(
+            is_near(found, row["cosine_limit"], _COSINE_SLACK) and is_near(rate, limit, slack),
+            is_near(found, row["cosine"], _COSINE_SLACK) and is_near(rate, exact, slack),
+        ),
+        "signal/depth.json, Figure signal-depth",
+        "agrees: the cosine, where theory has the two betas furthest apart, within 3 standard errors and "
+        "0.03, about what 128 tokens change in theory, and its rate of collapse within 3 and a quarter of "
+        "what theory has between the betas; in part: so close to finite-size theory",
+        topic="signal",
+    )
+
+
+def signal_preserved(results: Results) -> Claim:
+    """Check that strong scores delay the collapse."""
+    table = signals.depth(results)["measured"]
+    above, below = (table.where("beta", beta).records() for beta in (signals.ABOVE, signals.BELOW))
+    middle = len(above) // 2
+    rows = above[middle:]
+    gap = max(abs(row["cosine"] - row["cosine_simulated"]) for row in rows)
+    found, low = _cosine(above[middle]), _cosine(below[middle])
+    apart = low.value - found.value > 3 * math.hypot(low.stderr, found.stderr)
+    expected = above[middle]["cosine_limit"]
+    return Claim(
+        "signal-preserved",
+        f"High-variance regime, β = {signals.ABOVE:g} above β_c: tokens stay apart for longer (its Fig. 1)",
+        f"cosine {expected:.3f} after {above[middle]['layer']:.0f} blocks, in the limit",
+        f"{found} (below freezing {low}); finite-size theory {above[middle]['cosine']:.3f}, at most "
+        f"{gap:.3f} off in the second half",
+        graded(
+            apart and is_near(found, expected, _COSINE_SLACK),
+            apart and is_near(found, above[middle]["cosine"], _COSINE_SLACK),
+        ),
+        "signal/depth.json, Figure signal-depth",
+        "agrees: half way through, lower than below freezing by over 3 standard errors, and within 3 and "
+        "0.03 of the limit, about what 128 tokens change in theory; in part: of finite-size theory",
+        topic="signal",
+    )
+
+
+def entropy_collapse(results: Results) -> Claim:
+    """Check participation and entropy of attention on both sides of freezing."""
+    words, whole, part = [], [], []
+    for row in signals.depth(results)["attention"].records():
+        share = Estimate(row["participation"], row["participation_stderr"])
+        entropy = Estimate(row["entropy"], row["entropy_stderr"])
+        whole += [
+            is_near(share, row["participation_limit"], 0.02),
+            is_near(entropy, row["entropy_limit"], 0.02),
+        ]
+        part += [
+            is_near(share, row["participation_theory"], 0.02),
+            is_near(entropy, row["entropy_theory"], 0.02),
+        ]
+        words.append(
+            f"β = {row['beta']:g}: Y = {share} (limit {row['participation_limit']:.3f}, finite size "
+            f"{row['participation_theory']:.3f}), H / log T = {entropy} (limit "
+            f"{row['entropy_limit']:.3f}, finite size {row['entropy_theory']:.3f})"
+        )
+    return Claim(
+        "entropy-collapse",
+        "Attention is a Random Energy Model: above β_c it condenses on few keys, Y = 1 − β_c/β, and its "
+        "entropy is lost",
+        "Y = max(0, 1 − β_c/β)",
+        "; ".join(words),
+        graded(all(whole), all(part)),
+        "signal/depth.json",
+        "agrees: Y and H / log T on both sides within 3 standard errors and 0.02 of the limit, a quarter "
+        "of what 128 tokens change Y by in theory above freezing; in part: of finite-size theory",
+        topic="signal",
+    )
+
+
+def critical_skip(results: Results) -> Claim:
+    """Check that the critical skip leads to the target cosine."""
+    table = signals.skip(results)["measured"]
+    critical, target = table.settings["critical"], table.settings["target"]
+    row = min(table.records(), key=lambda one: abs(one["skip"] - critical))
+    found = Estimate(row["cosine"], row["cosine_stderr"])
+    return Claim(
+        "critical-skip",
+        f"Low-variance regime: the critical skip for {table.settings['layers']:.0f} post-norm blocks of "
+        f"attention to keep the cosine below {target:g}",
+        f"cosine {target:g} at α = {critical:.3f}",
+        f"{found} there",
+        graded(is_near(found, target, _COSINE_SLACK), is_near(found, target, 3 * _COSINE_SLACK)),
+        "signal/skip.json, Figure signal-skip",
+        "agrees: within 3 standard errors and 0.03, less than a skip 10% off changes the cosine by; in "
+        "part: 0.09, less than one 25% off does",
+        topic="signal",
+    )
+
+
+def layer_norm(results: Results) -> Claim:
+    """Check how each place of the LayerNorm collapses, and that centred attention does not."""
+    table = signals.placement(results)["measured"]
+    cases = [table.where("placement", float(number)).records() for number in range(len(PLACEMENTS))]
+    post, pre = (straightness(rows) for rows in cases[:2])
+    shapes = post[0] < post[1] and pre[1] < pre[0]
+    early = _furthest_apart(cases[0], cases[1])
+    words, expected, whole, part = [], [], [], []
+    for place, rows in zip(PLACEMENTS, cases, strict=True):
+        row = rows[-1 if place[1] else early]
+        found = _cosine(row)
+        whole.append(is_near(found, row["cosine_limit"], _COSINE_SLACK))
+        part.append(is_near(found, row["cosine"], _COSINE_SLACK))
+        words.append(
+            f"{_NAMES[place]} {found.value:.3f} ± {found.stderr:.3f} (finite size {row['cosine']:.3f})"
+        )
+        expected.append(f"{_NAMES[place]} {row['cosine_limit']:.3f}")
+    return Claim(
+        "layer-norm",
+        "Post-norm collapses exponentially, pre-norm by a power law, and gain-controlled (centred) "
+        "attention prevents collapse",
+        "log(1 − cosine) straight in depth for post-norm, in its logarithm for pre-norm; cosine after "
+        f"{early} blocks, centred {len(cases[0]) - 1}, in the limit: {', '.join(expected)}",
+        f"{', '.join(words)}; rms distance from a line in depth and in log depth: post-norm {post[0]:.2f} "
+        f"and {post[1]:.2f}, pre-norm {pre[0]:.2f} and {pre[1]:.2f}",
+        graded(shapes and all(whole), shapes and all(part)),
+        "signal/placement.json, Figure signal-placement",
+        "agrees: each curve closer to its own kind of line, and cosines, plain ones where theory has them "
+        "furthest apart and centred ones after the last block, within 3 standard errors and 0.03 of the "
+        "limit, about what 128 tokens change in theory; in part: of finite-size theory",
+        topic="signal",
+    )
+
+
+def straightness(rows: list[dict[str, float]]) -> tuple[float, float]:
+    """Return the rms distances of log(1 - cosine) from a line in depth, and in its logarithm.
+
+    Of the blocks after which tokens are nearer to one direction than not, and rounding does not show;
+    infinite where these are too few for a line to be missed.
+    """
+    kept = [row for row in rows if row["layer"] and _COLLAPSED < 1 - row["cosine_simulated"] < 0.5]
+    if len(kept) < 3:
+        return math.inf, math.inf
+    depth = np.array([row["layer"] for row in kept])
+    height = np.log([1 - row["cosine_simulated"] for row in kept])
+    in_depth, in_log = (
+        float(np.std(height - np.polyval(np.polyfit(across, height, 1), across)))
+        for across in (depth, np.log(depth))
+    )
+    return in_depth, in_log
+
+
+def query_gradients(results: Results) -> Claim:
+    """Check that query weights see no gradient below freezing, and the predicted one above."""
+    table = signals.gradients(results)["measured"]
+    critical = table.settings["critical"]
+    dim, tokens = table["dim"].max(), table["tokens"].max()
+    largest = table.where("dim", dim).where("tokens", tokens)
+    rows = largest.records()
+    low = min(rows, key=lambda row: abs(row["beta"] - critical / 2))
+    high = rows[-1]
+    words = [
+        f"{_gradient(row)} at β = {row['beta']:.2f} (finite size {row['query']:.3f})"
+        for row in (low, high)
+    ]
+    off = [abs(row["query"] / row["query_simulated"] - 1) for row in rows[len(rows) // 2 :]]
+    return Claim(
+        "query-gradients",
+        "Gradients of the query weights vanish below β_c and grow above it",
+        f"0 below, {high['query_limit']:.3f} at β = {high['beta']:g} (T |∂W_Q|² / d² √log T)",
+        f"d = {dim:g}, T = {tokens:g}: {', '.join(words)}; finite-size theory at most "
+        f"{100 * max(off):.0f}% off in the upper half",
+        graded(
+            is_near(_gradient(low), 0.0, 0.005)
+            and is_near(_gradient(high), high["query_limit"], 0.02),
+            _gradient(low).value < _gradient(high).value / 3,
+        ),
+        "signal/gradients.json, Figure signal-gradients",
+        "agrees: at half β_c within 3 standard errors and 0.005 of 0, 2% of the limit at the largest β, "
+        "and there within 3 and 0.02, less than a tenth of it; in part: below less than a third of above",
+        topic="signal",
+    )
+
+
+def diagram(results: Results) -> Claim:
+    """Check predicted classes on networks run at points of the diagram."""
+    rows = signals.trainability(results)["measured"].records()
+    agreeing = sum(row["predicted"] == row["outcome"] for row in rows)
+    errors = [row["cosine_predicted"] - row["cosine"] for row in rows]
+    return Claim(
+        "trainability",
+        "Trainability diagrams identify which initialisations fail, and how",
+        "classes as predicted",
+        f"networks have the predicted class at {agreeing} of {len(rows)} points; rms error of the last "
+        f"cosine {math.sqrt(float(np.mean(np.square(errors)))):.3f}",
+        graded(agreeing == len(rows), agreeing >= 0.8 * len(rows)),
+        "signal/trainability.json, Figure signal-trainability",
+        "agrees: all points; in part: four of five, as a class changes at once across a border, which a "
+        "point may lie near",
+        topic="signal",
+    )
+
+
+def training_outcomes(results: Results) -> Claim:
+    """Check that models train where the diagram says so."""
+    rows = learning.training(results)["measured"].records()
+    by_class: dict[Outcome, list[dict[str, float]]] = {}
+    for row in rows:
+        by_class.setdefault(OUTCOMES[int(row["predicted"])], []).append(row)
+    learned = {
+        name: [1 - row["loss"] / row["guessing"] for row in part] for name, part in by_class.items()
+    }
+    fit, lost = learned.get(Outcome.TRAINABLE, []), learned.get(Outcome.RANK_COLLAPSE, [])
+    apart = bool(fit and lost) and min(fit) > _LEARNED and max(lost) < _NOT_LEARNED
+    slowest = max((row["halfway"] for row in by_class.get(Outcome.TRAINABLE, [])), default=math.nan)
+    frozen = [row["halfway"] for row in by_class.get(Outcome.ENTROPY_COLLAPSE, [])]
+    later = all(math.isnan(steps) or steps > slowest for steps in frozen)
+    words = [
+        f"{name} {', '.join(f'{100 * share:.0f}%' for share in shares)}"
+        for name, shares in learned.items()
+    ]
+    return Claim(
+        "training-outcomes",
+        "Models train from initialisations in the trainable region, and not from collapsed ones",
+        "as the class says",
+        f"share of the guessing loss that training removed: {'; '.join(words)}. Half of it was gone after "
+        f"{slowest:.0f} steps at the latest in trainable models, in frozen ones after "
+        f"{', '.join('never' if math.isnan(steps) else f'{steps:.0f}' for steps in frozen) or 'none run'}",
+        graded(apart and later, apart),
+        "signal/training.json, Figure signal-training",
+        "agrees: trainable models remove more than half of the loss, those of collapsed rank less than a "
+        "twentieth, and frozen ones take longer than every trainable one; in part: but for the frozen",
+        topic="signal",
+    )
+
+
+_CLAIMS: tuple[tuple[str, Callable[[Results], Claim]], ...] = (
+    ("signal-depth", rank_collapse),
+    ("signal-depth", signal_preserved),
+    ("signal-depth", entropy_collapse),
+    ("signal-skip", critical_skip),
+    ("signal-placement", layer_norm),
+    ("signal-gradients", query_gradients),
+    ("signal-trainability", diagram),
+    ("signal-training", training_outcomes),
+)
+
+
+def signal_claims(results: Results, figures: Iterable[Figure]) -> list[Claim]:
+    """Return the claims that the networks behind these figures can check."""
+    names = {figure.name for figure in figures}
+    return [check(results) for figure, check in _CLAIMS if figure in names]
+
+
+def _furthest_apart(one: list[dict[str, float]], other: list[dict[str, float]]) -> int:
+    """Return after how many blocks two cases differ most in the limit."""
+    gaps = [abs(a["cosine_limit"] - b["cosine_limit"]) for a, b in zip(one, other, strict=True)]
+    return int(np.argmax(gaps))
+
+
+def _rate(rows: list[dict[str, float]], column: str) -> Estimate:
+    """Return the slope of log(1 - cosine) over the second half of the blocks, from its two ends."""
+    ends = rows[len(rows) // 2], rows[-1]
+    start, end = (math.log(max(1 - row[column], _COLLAPSED)) for row in ends)
+    error = math.hypot(*(row.get(f"{column}_stderr", 0.0) / (1 - row[column]) for row in ends))
+    blocks = ends[1]["layer"] - ends[0]["layer"]
+    return Estimate((end - start) / blocks, error / blocks)
+
+
+def _cosine(row: dict[str, float]) -> Estimate:
+    return Estimate(row["cosine_simulated"], row["cosine_simulated_stderr"])
+
+
+def _gradient(row: dict[str, float]) -> Estimate:
+    return Estimate(row["query_simulated"], row["query_simulated_stderr"])

@@ -1,0 +1,134 @@
+"""Signal propagation, redone: models trained from points of the trainability diagram.
+
+Needs the ``torch`` extra. Models are trained once and kept as one file in ``signal/``, as the networks of
+the other figures are.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from joblib import Parallel, delayed
+
+from simonides.curves.table import Table, stacked
+from simonides.reproduction.kept_tables import kept
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.notes import PoorTheoryWarning
+from simonides.signal.outcome import OUTCOMES
+from simonides.signal.paper.curves import diagram_of
+from simonides.signal.propagation import propagate
+
+if TYPE_CHECKING:
+    from simonides.reproduction.results import Results
+
+
+@dataclass(frozen=True)
+class Course:
+    """Models to train: at which beta and skip, from how many seeds, and for how many steps."""
+
+    model: Architecture
+    points: tuple[tuple[float, float], ...]
+    seeds: int
+    steps: int
+
+    def at(self, point: tuple[float, float]) -> Architecture:
+        """Return the model of a point."""
+        beta, skip = point
+        return replace(self.model, beta=beta, attention_skip=skip, mlp_skip=skip)
+
+    def diagram(self, cosine: float) -> Table:
+        """Return the diagram that the points lie in, for models that start at this cosine."""
+        asked = replace(self.model, cosine=cosine)
+        return diagram_of(asked, np.linspace(0.1, 4.6, 60), np.linspace(0.4, 4.2, 60))
+
+
+COURSES = {
+    "quick": Course(
+        Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu"),
+        points=((0.5, 0.8), (0.5, 3.0), (4.0, 2.0)),
+        seeds=2,
+        steps=60,
+    ),
+    "full": Course(
+        Architecture(tokens=32, dim=48, layers=24, hidden=96, activation="gelu"),
+        points=(
+            *((0.5, 0.8), (0.5, 1.3), (0.5, 3.0), (1.0, 2.5)),
+            *((4.0, 1.0), (4.0, 2.0), (4.0, 3.5)),
+        ),
+        seeds=2,
+        steps=100,
+    ),
+}
+"""By the name of the plan."""
+
+
+def training(results: Results) -> dict[str, Table]:
+    """Return a trainability diagram, and what training came to at some of its points."""
+    course = COURSES[results.plan.name]
+    path = results.out / "signal" / "training.json"
+    return kept(path, repr(course), 0, lambda: trained(course))
+
+
+def trained(course: Course) -> dict[str, Table]:
+    """Train every model of a course, by as many processes as ``joblib.parallel_config`` says."""
+    pairs = list(product(course.points, range(course.seeds)))
+    runs = Parallel()(
+        delayed(_trained)(course.at(point), seed, course.steps) for point, seed in pairs
+    )
+    rows = [
+        _summary(course, point, runs[place * course.seeds : (place + 1) * course.seeds])
+        for place, point in enumerate(course.points)
+    ]
+    sizes = {"steps": float(course.steps), "seeds": float(course.seeds)}
+    measured = stacked("training", "Models trained from points of the diagram", rows, **sizes)
+    start = float(np.mean([row["cosine_start"] for row in rows]))
+    return {"diagram": course.diagram(start), "measured": measured}
+
+
+def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
+    import torch
+
+    from simonides.signal.models.training import Schedule, train
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # matrices so small are slower on two
+    try:
+        run = train(asked, seed, Schedule(steps=steps))
+    finally:
+        torch.set_num_threads(before)
+    below = (step for step, loss in enumerate(run.history) if loss < run.guessing / 2)
+    return {
+        "loss": run.loss,
+        "guessing": run.guessing,
+        "cosine_start": run.cosine,
+        "halfway": float(next(below, math.nan)),
+        "first_gradient": run.gradient,
+    }
+
+
+def _summary(
+    course: Course, point: tuple[float, float], runs: list[dict[str, float]]
+) -> dict[str, float]:
+    """Return means over seeds beside theory; ``halfway`` is NaN where a model never got there."""
+    mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+    theory = _quiet(replace(course.at(point), cosine=min(max(mean["cosine_start"], 0.0), 1 - 1e-9)))
+    losses = np.array([run["loss"] for run in runs])
+    return {
+        "beta": point[0],
+        "skip": point[1],
+        "predicted": float(OUTCOMES.index(theory.outcome)),
+        "cosine": float(theory.cosine[-1]),
+        **mean,
+        "loss_stderr": float(losses.std(ddof=1) / math.sqrt(len(runs))),
+    }
+
+
+def _quiet(asked: Architecture) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PoorTheoryWarning)  # a model stands beside it
+        return propagate(asked)

@@ -1,0 +1,1 @@
+"""Whether facts can be stored, proved."""

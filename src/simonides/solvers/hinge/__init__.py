@@ -1,0 +1,1 @@
+"""Deciding and storing by the squared hinge."""

@@ -1,0 +1,233 @@
+"""Deciding by semismooth Newton on the squared hinge.
+
+The squared hinge has the minimum zero if and only if the facts can be stored with a margin. Two ways
+out:
+
+* a step at which every target beats every rival: stored;
+* a gradient that has become small against the residuals: these are then multipliers that leave no
+  room for a margin.
+
+Once most facts are recalled, the scale of the weights is doubled: that halves the margin asked for,
+leaves fewer pairs active and a better-conditioned Newton equation.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from simonides import arguments
+from simonides.interrupts import Keyboard, completed
+from simonides.problems import checked
+from simonides.solvers.hinge.conjugate_gradients import conjugate_gradients
+from simonides.solvers.hinge.curvature import Curvature
+from simonides.solvers.hinge.hinge import Hinge, Task
+from simonides.solvers.hinge.initial_weights import scaled
+from simonides.solvers.solution import Multipliers, Progress, Solution, Status
+from simonides.threads import crew
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from simonides.arrays import Reals
+    from simonides.problems.problem import Problem
+
+_LONGEST_CG = 400
+_EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.3
+_HEADROOM = 0.9
+"""Fraction of the tolerance at which a bound is good enough: who checks it adds the rounding."""
+
+_COSTLY_PASS = 15
+_SETTLED = 0.1
+_DAMPING = 1e-11
+_SUFFICIENT_DECREASE = 1e-4
+_SHORTEST_STEP = 1e-12
+_RESOLUTION = 1e-12
+_MANY_RECALLED, _MOST_RECALLED = 0.4, 0.55
+_LARGE_GAIN = 0.8
+_MOST_DOUBLINGS = 10
+
+
+def feasibility(
+    problem: Problem,
+    *,
+    start: Reals | None = None,
+    tolerance: float = 1e-9,
+    max_steps: int = 400,
+    threads: int | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Find weights that store all facts, or multipliers that prove there are none.
+
+    ``tolerance`` is the normalised margin that counts as none. ``start`` warm-starts from the direction
+    of given weights; ``watch`` is called after every step. Interrupted, it returns the best so far.
+    The result does not depend on ``threads``.
+    """
+    tolerance = arguments.real(
+        "tolerance", tolerance, least=0, open_least=True, remedy="pass a small margin such as 1e-9"
+    )
+    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    start = None if start is None else checked.weights("start", start, problem)
+    with crew(threads) as each:
+        return _solve(Task(problem, each), start, tolerance, max_steps, watch)
+
+
+def _solve(
+    task: Task,
+    start: Reals | None,
+    tolerance: float,
+    max_steps: int,
+    watch: Callable[[Progress], None] | None,
+) -> Solution:
+    began = time.perf_counter()
+    history: list[Progress] = []
+    enough = _HEADROOM * tolerance
+    hinge, early = completed(lambda: Hinge.at(task, scaled(task, start)))
+    impossible = task.problem.impossible_pair()
+    if impossible is not None:
+        found = _solution(hinge, Status.STOPPED, history, began, early)
+        proof = _one_pair(impossible)
+        return replace(found, status=Status.INFEASIBLE, multipliers=proof, margin_upper=0.0)
+    status, before, doublings = Status.STOPPED, None, 0
+    with Keyboard() as keyboard:
+        for step in range(0 if early else max_steps + 1):
+            upper = hinge.margin_upper
+            seconds = time.perf_counter() - began
+            history.append(Progress(step, hinge.objective, hinge.lost, seconds, margin_upper=upper))
+            if watch is not None:
+                watch(history[-1])
+            if hinge.lost == 0:
+                status = Status.STORED
+                break
+            if upper < enough:
+                status = Status.INFEASIBLE
+                break
+            if step == max_steps:
+                break
+            if doublings < _MOST_DOUBLINGS and _promises(hinge, before):
+                hinge = hinge.doubled()
+                doublings += 1
+                if hinge.margin_upper < enough:
+                    status = Status.INFEASIBLE
+                    break
+            # No more exactly than the verdict needs.
+            forcing = max(_forcing(hinge, before), min(enough / (2 * upper), _LOOSE))
+            moved = newton_step(hinge, forcing)
+            if moved is None:
+                break
+            before, hinge = hinge, moved
+    if keyboard.interrupted:
+        status = Status.STOPPED
+    return _solution(hinge, status, history, began, early or keyboard.interrupted)
+
+
+def _promises(hinge: Hinge, before: Hinge | None) -> bool:
+    """Return whether facts seem to fit: most are recalled, or many after a step that gained a lot."""
+    recalled = hinge.scan.recalled / hinge.task.problem.facts
+    gained = before is not None and hinge.objective < _LARGE_GAIN * before.objective
+    return recalled > (_MANY_RECALLED if gained else _MOST_RECALLED)
+
+
+def _forcing(hinge: Hinge, before: Hinge | None) -> float:
+    """Return how exactly to solve the next Newton equation.
+
+    Loosely while active pairs come and go: an exact step would fit those of now and break the rest.
+    How loosely depends on what the pass over all rivals after it costs, in curvature products.
+    """
+    problem = hinge.task.problem
+    costly = problem.candidates > 2 * problem.dim_in * _COSTLY_PASS
+    loose = _LOOSE if costly else _LOOSER
+    if before is None:
+        return loose
+    now, then = len(hinge.residuals), len(before.residuals)
+    if abs(now - then) > _SETTLED * then:
+        return loose
+    ratio = np.linalg.norm(hinge.gradient) / np.linalg.norm(before.gradient)
+    return float(np.clip(0.5 * ratio**1.5, _EXACT, loose))
+
+
+def newton_step(hinge: Hinge, forcing: float, ridge: float = 0.0) -> Hinge | None:
+    """Return the hinge one Newton step further, or None if no step descends.
+
+    With a ``ridge`` the function that descends is the hinge plus half the ridge times :math:`|W|^2`.
+    """
+    for precision in (np.float32, np.float64) if hinge.moderate else (np.float64,):
+        moved = _descend(hinge, _newton_direction(hinge, forcing, ridge, precision), ridge)
+        if moved is not None:
+            return moved
+    return None
+
+
+def _newton_direction(
+    hinge: Hinge, forcing: float, ridge: float, precision: type[np.floating[Any]]
+) -> Reals:
+    curvature = Curvature(hinge, precision)
+    damping = precision(ridge + _DAMPING * curvature.trace / hinge.weights.size)
+    downhill = -(hinge.gradient + ridge * hinge.weights)
+    size = float(np.linalg.norm(downhill))
+    with curvature.shared():
+        direction, _ = conjugate_gradients(
+            lambda search: curvature(search) + damping * search,
+            (downhill / size).astype(precision),
+            forcing=forcing,
+            longest=_LONGEST_CG,
+        )
+    return np.asarray(direction.astype(np.float64) * size)
+
+
+def _descend(hinge: Hinge, direction: Reals, ridge: float) -> Hinge | None:
+    def height(point: Hinge) -> float:
+        return point.objective + ridge * float(np.vdot(point.weights, point.weights)) / 2
+
+    def steepness(point: Hinge) -> float:
+        return float(np.linalg.norm(point.gradient + ridge * point.weights))
+
+    if not direction.any():
+        return None
+    slope = float(np.vdot(hinge.gradient + ridge * hinge.weights, direction))
+    along = hinge.task.images(direction)
+    start, step = height(hinge), 1.0
+    while step >= _SHORTEST_STEP:
+        point = hinge.try_at(hinge.weights + step * direction, hinge.images + step * along)
+        if point is None:
+            step /= 2
+            continue
+        reached = height(point)
+        if reached <= start + _SUFFICIENT_DECREASE * step * slope:
+            return point
+        # Close to the minimum the objective no longer resolves the descent; its gradient does.
+        if reached <= start * (1 + _RESOLUTION) and steepness(point) < steepness(hinge):
+            return point
+        step /= 2
+    return None
+
+
+def _one_pair(pair: tuple[int, int]) -> Multipliers:
+    """Return the proof by a constraint that is zero: one multiplier."""
+    fact, rival = (np.array([number]) for number in pair)
+    return Multipliers(fact, rival, np.ones(1))
+
+
+def _solution(
+    hinge: Hinge, status: Status, history: list[Progress], began: float, interrupted: bool
+) -> Solution:
+    infeasible = status is Status.INFEASIBLE
+    (recall, upper, proof), late = completed(
+        lambda: (hinge.recall(), hinge.margin_upper, hinge.multipliers() if infeasible else None)
+    )
+    return Solution(
+        weights=hinge.weights,
+        status=status,
+        recalled=recall.recalled,
+        smallest_gap=recall.smallest_gap,
+        steps=max(len(history) - 1, 0),
+        seconds=time.perf_counter() - began,
+        history=tuple(history),
+        multipliers=proof,
+        margin_upper=upper,
+        interrupted=interrupted or late,
+    )

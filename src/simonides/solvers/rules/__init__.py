@@ -1,0 +1,1 @@
+"""Rules: weights in one pass over the facts."""
