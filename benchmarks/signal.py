@@ -19,8 +19,9 @@ from simonides.signal import (
     simulate,
 )
 from simonides.signal.outcome import OUTCOMES
-from simonides.signal.paper.curves import FIRST_FIGURE, depth_of, gradients_of
-from simonides.signal.paper.learning import COURSES, trained
+from simonides.signal.paper.curves import depth_of, gradients_of
+from simonides.signal.paper.learning import trained
+from simonides.signal.paper.scales import FIRST_FIGURE, FULL_COURSE
 
 BLOCKS = Architecture(
     tokens=256, dim=512, layers=24, hidden=512, cosine=0.05, attention_skip=2.0, mlp_skip=2.0
@@ -42,7 +43,7 @@ CASES: dict[str, dict[str, Any]] = {
 NETWORKS = 16
 """Of each case: single networks scatter in cosine by 0.05, and a theory is asked for 0.03."""
 
-COURSE = replace(COURSES["full"], seeds=3, steps=150)
+COURSE = replace(FULL_COURSE, seeds=3, steps=150)
 """Models trained for longer than the reproduction has time for."""
 
 DEPTH_NETWORKS = 3

@@ -15,11 +15,12 @@ import simonides
 SOURCE = Path(simonides.__file__).parent
 TESTS = Path(__file__).parent
 
-# Each room may import from itself and from rooms before it.
+# Each room may import from itself and from rooms before it. Catalogues join the two papers' lists.
 ROOMS = [
     "foundations",
     "theory",
     "signal",
+    "signal.paper.scales",
     "planner",
     "problems",
     "certificate",
@@ -30,6 +31,11 @@ ROOMS = [
     "reproduction",
     "figures",
     "signal.paper",
+    "curves.catalogue",
+    "figures.catalogue",
+    "figures.paper.catalogue",
+    "reproduction.catalogue",
+    "reproduction.run",
     "report",
     "cli",
     "signal.network_options",

@@ -97,8 +97,8 @@ def test_a_table_without_a_picture_is_refused():
 
 
 def test_every_curve_has_a_picture_and_a_caption():
+
     from simonides.figures.catalogue import PICTURES
-    from simonides.report.captions import CAPTIONS
 
     assert set(CURVES) <= set(PICTURES)
-    assert set(CURVES) == set(CAPTIONS)
+    assert all(curve.caption for curve in CURVES.values())

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from simonides.reproduction.claims.claim import Verdict
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import claims as signal
 from simonides.signal.paper import figures as signals
-from simonides.signal.paper import learning
+from simonides.signal.paper.figures import ABOVE, BELOW
 
 pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 
@@ -24,18 +25,6 @@ def changed(table, **columns):
     old = dict(table.columns)
     new = {name: np.asarray(f(old[name]) if callable(f) else f) for name, f in columns.items()}
     return Table(table.name, table.title, old | new, table.settings)
-
-
-@pytest.fixture
-def planted(results, monkeypatch):
-    """Return a function that plants a figure's tables."""
-
-    def plant(name, **tables):
-        real = getattr(signals, name)(results)
-        monkeypatch.setattr(signals, name, lambda _results: real | tables)
-        return results
-
-    return plant
 
 
 def test_networks_are_run_once_and_kept(results, monkeypatch):
@@ -48,16 +37,13 @@ def test_networks_are_run_once_and_kept(results, monkeypatch):
     assert "networks=2" in kept["settings"]
 
 
-def test_other_settings_are_run_anew(results, monkeypatch):
-    from dataclasses import replace
-
-    monkeypatch.setitem(signals.SCALES, "tiny", replace(signals.SCALES["tiny"], betas=2))
-    assert len(signals.gradients(results)["measured"]) == 4
-    monkeypatch.undo()
+def test_other_settings_are_run_anew(results):
+    plan = replace(results.plan, signal=replace(results.plan.signal, betas=2))
+    assert len(signals.gradients(replace(results, plan=plan))["measured"]) == 4
     assert len(signals.gradients(results)["measured"]) == 8
 
 
-def test_collapse_agrees_with_the_limit_or_with_finite_size_or_not(results, planted):
+def test_collapse_agrees_with_the_limit_or_with_finite_size_or_not(results):
     table = signals.depth(results)["measured"]
     for shift, limit, verdict in (
         (0.0, 0.0, Verdict.AGREES),
@@ -70,14 +56,14 @@ def test_collapse_agrees_with_the_limit_or_with_finite_size_or_not(results, plan
             cosine_simulated_stderr=np.full(len(table), 0.001),
             cosine_limit=table["cosine"] - limit,
         )
-        assert signal.rank_collapse(planted("depth", measured=here)).verdict is verdict
+        assert signal.rank_collapse({"measured": here}).verdict is verdict
 
 
-def test_collapse_of_the_other_beta_disagrees(results, planted):
+def test_collapse_of_the_other_beta_disagrees():
     layers = np.arange(21.0)
     fast, slow = (1 - 0.9 * np.exp(-rate * layers) for rate in (0.15, 0.05))
     columns = {
-        "beta": np.repeat([signals.BELOW, signals.ABOVE], layers.size),
+        "beta": np.repeat([BELOW, ABOVE], layers.size),
         "layer": np.tile(layers, 2),
         "cosine": np.concatenate([fast, slow]),
         "cosine_limit": np.concatenate([fast, slow]),
@@ -85,15 +71,15 @@ def test_collapse_of_the_other_beta_disagrees(results, planted):
     }
     for cases, verdict in (((fast, slow), Verdict.AGREES), ((slow, fast), Verdict.DISAGREES)):
         table = Table("depth", "Planted", columns | {"cosine_simulated": np.concatenate(cases)}, {})
-        assert signal.rank_collapse(planted("depth", measured=table)).verdict is verdict
+        assert signal.rank_collapse({"measured": table}).verdict is verdict
 
 
-def test_the_right_last_cosine_at_the_wrong_rate_disagrees(results, planted):
+def test_the_right_last_cosine_at_the_wrong_rate_disagrees():
     layers = np.arange(21.0)
     fast, slow = (1 - 0.9 * np.exp(-rate * layers) for rate in (0.15, 0.05))
     sudden = np.where(layers < 20, 0.2, fast)  # all in the last block
     columns = {
-        "beta": np.repeat([signals.BELOW, signals.ABOVE], layers.size),
+        "beta": np.repeat([BELOW, ABOVE], layers.size),
         "layer": np.tile(layers, 2),
         "cosine": np.concatenate([fast, slow]),
         "cosine_limit": np.concatenate([fast, slow]),
@@ -101,7 +87,7 @@ def test_the_right_last_cosine_at_the_wrong_rate_disagrees(results, planted):
         "cosine_simulated_stderr": np.full(2 * layers.size, 1e-3),
     }
     table = Table("depth", "Planted", columns, {})
-    assert signal.rank_collapse(planted("depth", measured=table)).verdict is Verdict.DISAGREES
+    assert signal.rank_collapse({"measured": table}).verdict is Verdict.DISAGREES
 
 
 def placements(*curves):
@@ -135,13 +121,12 @@ def placements(*curves):
         ((1, 1, 2, 3), Verdict.DISAGREES),
     ],
 )
-def test_placements_that_trade_places_disagree(monkeypatch, curves, verdict):
+def test_placements_that_trade_places_disagree(curves, verdict):
     table = placements(*curves)
-    monkeypatch.setattr(signals, "placement", lambda _results: {"measured": table})
-    assert signal.layer_norm(None).verdict is verdict
+    assert signal.layer_norm({"measured": table}).verdict is verdict
 
 
-def test_an_exponential_with_the_values_of_a_power_law_disagrees(monkeypatch):
+def test_an_exponential_with_the_values_of_a_power_law_disagrees():
     table = placements(0, 1, 2, 3)
     rows = table["placement"] == 1
     early = table["layer"][rows] <= 3  # theory has post and pre furthest apart there
@@ -149,33 +134,34 @@ def test_an_exponential_with_the_values_of_a_power_law_disagrees(monkeypatch):
     cosine = table["cosine"].copy()
     cosine[rows] = bent
     here = changed(table, cosine_simulated=cosine)
-    monkeypatch.setattr(signals, "placement", lambda _results: {"measured": here})
-    assert signal.layer_norm(None).verdict is Verdict.DISAGREES
+    assert signal.layer_norm({"measured": here}).verdict is Verdict.DISAGREES
 
 
-def test_a_signal_that_is_not_preserved_disagrees(results, planted):
+def test_a_signal_that_is_not_preserved_disagrees(results):
     table = signals.depth(results)["measured"]
-    below = table.where("beta", signals.BELOW)
+    below = table.where("beta", BELOW)
     same = np.concatenate([below["cosine_simulated"]] * 2)
     here = changed(table, cosine_simulated=same)
-    assert signal.signal_preserved(planted("depth", measured=here)).verdict is Verdict.DISAGREES
+    assert signal.signal_preserved({"measured": here}).verdict is Verdict.DISAGREES
 
 
-def test_even_attention_above_freezing_disagrees(results, planted):
+def test_even_attention_above_freezing_disagrees(results):
     table = signals.depth(results)["attention"]
     even = changed(table, participation=np.full(2, 1 / 16), participation_stderr=np.full(2, 1e-3))
-    assert signal.entropy_collapse(planted("depth", attention=even)).verdict is Verdict.DISAGREES
+    assert signal.entropy_collapse({"attention": even}).verdict is Verdict.DISAGREES
 
 
-def test_gradients_that_do_not_grow_disagree(results, planted):
+def test_gradients_that_do_not_grow_disagree(results):
     table = signals.gradients(results)["measured"]
     flat = changed(table, query_simulated=np.full(len(table), 0.2))
-    assert signal.query_gradients(planted("gradients", measured=flat)).verdict is Verdict.DISAGREES
+    assert signal.query_gradients({"measured": flat}).verdict is Verdict.DISAGREES
 
 
 @pytest.mark.slow  # computes a table of attention
 def test_every_claim_is_made_from_a_run(results):
-    claims = signal.signal_claims(results, chosen([]))
+    claims = signal.signal_claims(
+        {figure.name: figure.tables(results) for figure in chosen([]) if figure.topic == "signal"}
+    )
     assert len({claim.name for claim in claims}) == len(claims) == 8 - len(left_out())
     for claim in claims:
         assert claim.topic == "signal"
@@ -184,23 +170,23 @@ def test_every_claim_is_made_from_a_run(results):
         for name in re.findall(r"signal/[a-z]+\.json", linked(claim.data, {}, FIGURES)):
             assert (results.out / name).is_file()
         assert any(letter.isdigit() for letter in claim.found), claim
-    assert signal.signal_claims(results, [FIGURES["C.2"]]) == []
+    assert signal.signal_claims({"C.2": {}}) == []
 
 
 @pytest.mark.slow
-def test_a_skip_that_misses_its_target_disagrees(results, planted):
+def test_a_skip_that_misses_its_target_disagrees(results):
     table = signals.skip(results)["measured"]
     here = changed(table, cosine=np.full(len(table), 0.5), cosine_stderr=np.full(len(table), 0.01))
-    assert signal.critical_skip(planted("skip", measured=here)).verdict is Verdict.DISAGREES
+    assert signal.critical_skip({"measured": here}).verdict is Verdict.DISAGREES
 
 
 @pytest.mark.slow
-def test_classes_that_are_wrong_disagree(results, planted):
+def test_classes_that_are_wrong_disagree(results):
     table = signals.trainability(results)["measured"]
     wrong = changed(table, outcome=(table["predicted"] + 1) % 5)
     right = changed(table, outcome=table["predicted"])
     for here, verdict in ((wrong, Verdict.DISAGREES), (right, Verdict.AGREES)):
-        assert signal.diagram(planted("trainability", measured=here)).verdict is verdict
+        assert signal.diagram({"measured": here}).verdict is verdict
 
 
 @pytest.mark.parametrize(
@@ -214,7 +200,7 @@ def test_classes_that_are_wrong_disagree(results, planted):
     ],
 )
 def test_training_is_judged_by_what_was_learned_and_how_soon(
-    monkeypatch, trainable, collapsed, frozen_halfway, verdict
+    trainable, collapsed, frozen_halfway, verdict
 ):
     of_class = [
         float(OUTCOMES.index(one)) for one in ("trainable", "rank collapse", "entropy collapse")
@@ -226,7 +212,6 @@ def test_training_is_judged_by_what_was_learned_and_how_soon(
         "halfway": np.array([20.0, math.nan, frozen_halfway]),
     }
     table = Table("training", "", columns)
-    monkeypatch.setattr(learning, "training", lambda _results: {"measured": table})
-    claim = signal.training_outcomes(None)
+    claim = signal.training_outcomes({"measured": table})
     assert claim.verdict is verdict
     assert f"trainable {100 * (1 - trainable / 3):.0f}%" in claim.found

@@ -7,8 +7,7 @@ from simonides.experiments.spec import Spec
 from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR, REGIMES, Plan
 from simonides.reproduction.results import Results, folder_of
 from simonides.signal.maps.architecture import Architecture
-from simonides.signal.paper.figures import SCALES, Scale
-from simonides.signal.paper.learning import COURSES, Course
+from simonides.signal.paper.scales import SignalScale, TrainingCourse
 
 
 def spec(problem, dims, solvers, instances, **more):
@@ -20,6 +19,26 @@ def spec(problem, dims, solvers, instances, **more):
 
 _TRAINED = ({"name": "cross-entropy", "max_steps": 30},)
 _BOUNDED = {"rank_fractions": FRACTIONS[:-1]}
+
+_BLOCKS = Architecture(tokens=16, dim=64, layers=4, hidden=64, value_variance=0.5)
+
+_SCALE = SignalScale(
+    depth=_BLOCKS,
+    skip=Architecture(tokens=16, dim=64, layers=4, activation=None, beta=0.2),
+    placement=_BLOCKS,
+    gradients=((64, 16), (64, 32)),
+    betas=4,
+    diagram=_BLOCKS,
+    points=((0.3, 3.0), (0.5, 3.0)),
+    networks=2,
+)
+
+_COURSE = TrainingCourse(
+    Architecture(tokens=8, dim=16, layers=4, hidden=16, activation="gelu"),
+    points=((0.5, 0.3), (0.5, 3.0), (4.0, 3.0)),
+    seeds=2,
+    steps=3,
+)
 
 TINY = Plan(
     name="tiny",
@@ -49,27 +68,8 @@ TINY = Plan(
     theory_samples=64,
     draws=2000,
     single_dim=8,
-)
-
-
-_BLOCKS = Architecture(tokens=16, dim=64, layers=4, hidden=64, value_variance=0.5)
-
-SCALES["tiny"] = Scale(
-    depth=_BLOCKS,
-    skip=Architecture(tokens=16, dim=64, layers=4, activation=None, beta=0.2),
-    placement=_BLOCKS,
-    gradients=((64, 16), (64, 32)),
-    betas=4,
-    diagram=_BLOCKS,
-    points=((0.3, 3.0), (0.5, 3.0)),
-    networks=2,
-)
-
-COURSES["tiny"] = Course(
-    Architecture(tokens=8, dim=16, layers=4, hidden=16, activation="gelu"),
-    points=((0.5, 0.3), (0.5, 3.0), (4.0, 3.0)),
-    seeds=2,
-    steps=3,
+    signal=_SCALE,
+    course=_COURSE,
 )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simonides.curves.table import Table
-    from simonides.reproduction.catalogue import Figure
+    from simonides.reproduction.figure import Figure
     from simonides.reproduction.plans import Plan
     from simonides.reproduction.run import Reproduction
 
@@ -172,7 +172,7 @@ def _found(
     }
     seconds["figures"] = time.perf_counter() - began
     began = time.perf_counter()
-    claims = [*claims_of(results, sweeps), *signal_claims(results, asked)]
+    claims = [*claims_of(results, sweeps), *signal_claims(tables)]
     seconds["claims"] = time.perf_counter() - began
     return run.Reproduction(plan, asked, tables, claims, tallies, seconds, task_seconds)
 

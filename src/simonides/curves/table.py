@@ -10,7 +10,7 @@ import numpy as np
 from simonides import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from simonides.arrays import Reals
 
@@ -60,3 +60,36 @@ def stacked(name: str, title: str, rows: list[dict[str, float]], **settings: flo
     """Return a table from rows that all have the same keys."""
     columns = {key: np.array([row[key] for row in rows]) for key in (rows[0] if rows else {})}
     return Table(name, title, columns, settings)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """A named table of theory: the question it answers, what its picture says, and how it is made.
+
+    Those made for a dimension have a default and a largest one.
+    """
+
+    name: str
+    question: str
+    caption: str
+    make: Callable[[int], Table]
+    dim: int
+    most_dim: int | None = None
+
+    def table(self, dim: int | None = None) -> Table:
+        """Return the table, for the default dimension unless one is given."""
+        if dim is None:
+            return self.make(self.dim)
+        if self.most_dim is None:
+            raise arguments.refuse(
+                "dim", dim, f"left out for '{self.name}'", "it does not depend on one dimension"
+            )
+        dim = arguments.whole("dim", dim, least=2, remedy="pass the dimension to draw it for")
+        if dim > self.most_dim:
+            raise arguments.refuse(
+                "dim",
+                dim,
+                f"at most {self.most_dim} for '{self.name}'",
+                "it is computed by sampling",
+            )
+        return self.make(dim)

@@ -28,13 +28,7 @@ PICTURES: dict[str, Callable[[Table], Figure]] = {
     "overlap": mechanism.overlap,
     "hebbian": mechanism.hebbian,
     "trained": mechanism.trained,
-    "attention": signal.attention,
-    "depth": signal.depth,
-    "placement": signal.placement,
-    "gradients": signal.gradients,
-    "trainability": signal.trainability,
-    "propagation": signal.propagation,
-    "measured": signal.measured,
+    **signal.PICTURES,
 }
 
 

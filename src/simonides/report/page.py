@@ -23,7 +23,6 @@ from simonides.curves.catalogue import CURVES
 from simonides.figures import catalogue as theory_pictures
 from simonides.figures.paper import catalogue as paper_pictures
 from simonides.figures.style import rendered
-from simonides.report.captions import CAPTIONS
 from simonides.report.links import anchor, linked
 from simonides.report.settings import settings_table
 from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
@@ -37,8 +36,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
     from simonides.curves.table import Table
-    from simonides.reproduction.catalogue import Figure
     from simonides.reproduction.claims.claim import Claim
+    from simonides.reproduction.figure import Figure
     from simonides.reproduction.run import Reproduction
 
 _ENDINGS = (".svg", ".pdf", ".png")
@@ -137,7 +136,7 @@ def _paper_section(pictures: Path, figure: Figure, tables: Mapping[str, Table]) 
 
 def _theory_section(pictures: Path, table: Table) -> str:
     name = f"theory-{table.name}"
-    question, caption = CURVES[table.name].question, CAPTIONS[table.name]
+    question, caption = CURVES[table.name].question, CURVES[table.name].caption
     return _section(pictures, name, question, caption, theory_pictures.draw(table), {name: table})
 
 

@@ -2,41 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.reproduction import capacities, scoring, spectra, training
-from simonides.signal.paper import figures as signals
-from simonides.signal.paper import learning
+from simonides.reproduction.figure import Figure
+from simonides.signal.paper import figures as signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simonides.curves.table import Table
-    from simonides.reproduction.results import Results
-
-
-@dataclass(frozen=True)
-class Figure:
-    """One picture: the sweeps it needs, its tables and its caption, and the paper's topic.
-
-    ``extra`` is the optional dependency without which it cannot be made.
-    """
-
-    name: str
-    title: str
-    caption: str
-    needs: tuple[str, ...]
-    tables: Callable[[Results], dict[str, Table]]
-    topic: str = "storage"
-    extra: str | None = None
-
-    @property
-    def file(self) -> str:
-        """Name of its files, without an ending."""
-        return f"figure-{self.name}" if self.name[0].isupper() or self.name.isdigit() else self.name
+    from collections.abc import Sequence
 
 
 FIGURES = {
@@ -162,66 +137,7 @@ FIGURES = {
             ("accuracy", "thresholds"),
             capacities.cost,
         ),
-        Figure(
-            "signal-depth",
-            "Cosine through depth, below and above the critical beta",
-            "Post-norm blocks at the gains of the paper's first figure: theory at finite size and in the "
-            "limit of many tokens, and random networks. Weak scores let attention average, and tokens "
-            "collapse; strong ones delay it, at the price of frozen attention.",
-            (),
-            signals.depth,
-            "signal",
-        ),
-        Figure(
-            "signal-skip",
-            "Cosine after the last block against the skip",
-            "Post-norm attention without MLP, scores weak. The critical skip is the weakest that keeps the "
-            "cosine below the target: in the limit each block multiplies the odds c/(1 − c) by 1 + σ²/α².",
-            (),
-            signals.skip,
-            "signal",
-        ),
-        Figure(
-            "signal-placement",
-            "Where LayerNorm stands, and gain-controlled attention",
-            "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
-            "(centred, the paper's gain control). Lines are finite-size theory, marks networks.",
-            (),
-            signals.placement,
-            "signal",
-        ),
-        Figure(
-            "signal-gradients",
-            "Gradient of the query weights against beta",
-            "One layer on independent tokens, loss averaged over them. The limit vanishes below the "
-            "critical beta; at finite size gradients do not, because preferred keys lean towards their "
-            "query.",
-            (),
-            signals.gradients,
-            "signal",
-        ),
-        Figure(
-            "signal-trainability",
-            "Trainability diagram, and networks at some of its points",
-            "Fields are the predicted classes, marks networks that were run forward and back, in the "
-            "colour and shape of the class measured in them: from their cosine, the entropy of their "
-            "attention, and their gradients. Lines are those of equal predicted cosine.",
-            (),
-            signals.trainability,
-            "signal",
-        ),
-        Figure(
-            "signal-training",
-            "What training comes to, over the diagram",
-            "A small BERT-style model restores Python's help text, of which 15% of the characters are "
-            "hidden. Numbers are the loss on unseen text, means over seeds, at the points they stand by: "
-            "collapsed models do no better than guessing by frequency. Entropy collapse is a warning more "
-            "than a verdict: a strong skip carries characters past frozen attention, only later.",
-            (),
-            learning.training,
-            "signal",
-            extra="torch",
-        ),
+        *signal.FIGURES,
     )
 }
 

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simonides.experiments.spec import Spec
+from simonides.signal.paper import scales
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from simonides.signal.paper.scales import SignalScale, TrainingCourse
 
 BOTH = ("original", "decoupled")
 FRACTIONS = (0.1, 0.25, 0.5, 1.0)
@@ -42,7 +45,8 @@ class Plan:
 
     ``sweeps`` maps a name to the specs whose results it holds together. ``theory_samples`` and
     ``draws`` set the Monte Carlo errors of the theory beyond capacity and of the solutions' volume;
-    ``single_dim`` is the dimension of the one constraint that Fig. A.2 shows.
+    ``single_dim`` is the dimension of the one constraint that Fig. A.2 shows. ``signal`` and ``course``
+    are the networks that are run, and the models that are trained, for the paper on signals.
     """
 
     name: str
@@ -50,6 +54,8 @@ class Plan:
     theory_samples: int
     draws: int
     single_dim: int
+    signal: SignalScale
+    course: TrainingCourse
 
 
 def _spec(
@@ -118,6 +124,8 @@ QUICK = Plan(
     theory_samples=256,
     draws=200_000,
     single_dim=50,
+    signal=scales.QUICK_SCALE,
+    course=scales.QUICK_COURSE,
 )
 
 FULL = Plan(
@@ -174,6 +182,8 @@ FULL = Plan(
     theory_samples=1024,
     draws=2_000_000,
     single_dim=100,
+    signal=scales.FULL_SCALE,
+    course=scales.FULL_COURSE,
 )
 
 PLANS = {plan.name: plan for plan in (QUICK, FULL)}

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from simonides.curves.table import Table
     from simonides.experiments.spec import Spec
     from simonides.experiments.sweep import Tally
-    from simonides.reproduction.catalogue import Figure
     from simonides.reproduction.claims.claim import Claim
+    from simonides.reproduction.figure import Figure
     from simonides.reproduction.plans import Plan
 
 

@@ -43,12 +43,7 @@ PICTURES: dict[str, Callable[[Mapping[str, Table]], Figure]] = {
     "rank": rank.draw,
     "margin": margin.draw,
     "cost": cost.draw,
-    "signal-depth": signal.depth,
-    "signal-skip": signal.skip,
-    "signal-placement": signal.placement,
-    "signal-gradients": signal.gradients,
-    "signal-trainability": signal.trainability,
-    "signal-training": signal.training,
+    **signal.PICTURES,
 }
 
 

@@ -10,15 +10,15 @@ import numpy as np
 from simonides.estimate import Estimate
 from simonides.reproduction.claims.claim import Claim, graded, is_near
 from simonides.signal.outcome import OUTCOMES, Outcome
-from simonides.signal.paper import figures as signals
-from simonides.signal.paper import learning
 from simonides.signal.paper.curves import PLACEMENTS
+from simonides.signal.paper.figures import ABOVE, BELOW
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Mapping
 
-    from simonides.reproduction.catalogue import Figure
-    from simonides.reproduction.results import Results
+    from simonides.curves.table import Table
+
+    Tables = Mapping[str, Table]
 
 _COSINE_SLACK = 0.03
 """What a cosine may be off by beyond its error: what 128 tokens, instead of very many, change in theory."""
@@ -35,10 +35,10 @@ _NAMES = {("post", False): "post-norm", ("pre", False): "pre-norm"} | {
 }
 
 
-def rank_collapse(results: Results) -> Claim:
+def rank_collapse(tables: Tables) -> Claim:
     """Check that tokens collapse below freezing as fast as the limit says, and faster than above it."""
-    table = signals.depth(results)["measured"]
-    below, above = (table.where("beta", beta).records() for beta in (signals.BELOW, signals.ABOVE))
+    table = tables["measured"]
+    below, above = (table.where("beta", beta).records() for beta in (BELOW, ABOVE))
     place = _furthest_apart(below, above)
     row, found = below[place], _cosine(below[place])
     rate, other = _rate(below, "cosine_simulated"), _rate(above, "cosine_simulated")
@@ -49,11 +49,11 @@ def rank_collapse(results: Results) -> Claim:
     slack = abs(limit - slower) / 4
     return Claim(
         "rank-collapse",
-        f"Low-variance regime, β = {signals.BELOW:g} below β_c: attention averages, and the tokens of "
+        f"Low-variance regime, β = {BELOW:g} below β_c: attention averages, and the tokens of "
         "post-norm blocks collapse onto one direction (its Fig. 1)",
         f"cosine {row['cosine_limit']:.3f} after {row['layer']:.0f} blocks, and log(1 − cosine) falls by "
         f"{-limit:.3f} per block in the second half, in the limit of many tokens",
-        f"{found} and {rate.scaled(-1)} (at β = {signals.ABOVE:g} {other.scaled(-1)}); finite-size theory "
+        f"{found} and {rate.scaled(-1)} (at β = {ABOVE:g} {other.scaled(-1)}); finite-size theory "
         f"{row['cosine']:.3f} and {-exact:.3f}",
         graded(
             is_near(found, row["cosine_limit"], _COSINE_SLACK) and is_near(rate, limit, slack),
@@ -67,10 +67,10 @@ def rank_collapse(results: Results) -> Claim:
     )
 
 
-def signal_preserved(results: Results) -> Claim:
+def signal_preserved(tables: Tables) -> Claim:
     """Check that strong scores delay the collapse."""
-    table = signals.depth(results)["measured"]
-    above, below = (table.where("beta", beta).records() for beta in (signals.ABOVE, signals.BELOW))
+    table = tables["measured"]
+    above, below = (table.where("beta", beta).records() for beta in (ABOVE, BELOW))
     middle = len(above) // 2
     rows = above[middle:]
     gap = max(abs(row["cosine"] - row["cosine_simulated"]) for row in rows)
@@ -79,7 +79,7 @@ def signal_preserved(results: Results) -> Claim:
     expected = above[middle]["cosine_limit"]
     return Claim(
         "signal-preserved",
-        f"High-variance regime, β = {signals.ABOVE:g} above β_c: tokens stay apart for longer (its Fig. 1)",
+        f"High-variance regime, β = {ABOVE:g} above β_c: tokens stay apart for longer (its Fig. 1)",
         f"cosine {expected:.3f} after {above[middle]['layer']:.0f} blocks, in the limit",
         f"{found} (below freezing {low}); finite-size theory {above[middle]['cosine']:.3f}, at most "
         f"{gap:.3f} off in the second half",
@@ -94,10 +94,10 @@ def signal_preserved(results: Results) -> Claim:
     )
 
 
-def entropy_collapse(results: Results) -> Claim:
+def entropy_collapse(tables: Tables) -> Claim:
     """Check participation and entropy of attention on both sides of freezing."""
     words, whole, part = [], [], []
-    for row in signals.depth(results)["attention"].records():
+    for row in tables["attention"].records():
         share = Estimate(row["participation"], row["participation_stderr"])
         entropy = Estimate(row["entropy"], row["entropy_stderr"])
         whole += [
@@ -127,9 +127,9 @@ def entropy_collapse(results: Results) -> Claim:
     )
 
 
-def critical_skip(results: Results) -> Claim:
+def critical_skip(tables: Tables) -> Claim:
     """Check that the critical skip leads to the target cosine."""
-    table = signals.skip(results)["measured"]
+    table = tables["measured"]
     critical, target = table.settings["critical"], table.settings["target"]
     row = min(table.records(), key=lambda one: abs(one["skip"] - critical))
     found = Estimate(row["cosine"], row["cosine_stderr"])
@@ -147,9 +147,9 @@ def critical_skip(results: Results) -> Claim:
     )
 
 
-def layer_norm(results: Results) -> Claim:
+def layer_norm(tables: Tables) -> Claim:
     """Check how each place of the LayerNorm collapses, and that centred attention does not."""
-    table = signals.placement(results)["measured"]
+    table = tables["measured"]
     cases = [table.where("placement", float(number)).records() for number in range(len(PLACEMENTS))]
     post, pre = (straightness(rows) for rows in cases[:2])
     shapes = post[0] < post[1] and pre[1] < pre[0]
@@ -199,9 +199,9 @@ def straightness(rows: list[dict[str, float]]) -> tuple[float, float]:
     return in_depth, in_log
 
 
-def query_gradients(results: Results) -> Claim:
+def query_gradients(tables: Tables) -> Claim:
     """Check that query weights see no gradient below freezing, and the predicted one above."""
-    table = signals.gradients(results)["measured"]
+    table = tables["measured"]
     critical = table.settings["critical"]
     dim, tokens = table["dim"].max(), table["tokens"].max()
     largest = table.where("dim", dim).where("tokens", tokens)
@@ -231,9 +231,9 @@ def query_gradients(results: Results) -> Claim:
     )
 
 
-def diagram(results: Results) -> Claim:
+def diagram(tables: Tables) -> Claim:
     """Check predicted classes on networks run at points of the diagram."""
-    rows = signals.trainability(results)["measured"].records()
+    rows = tables["measured"].records()
     agreeing = sum(row["predicted"] == row["outcome"] for row in rows)
     errors = [row["cosine_predicted"] - row["cosine"] for row in rows]
     return Claim(
@@ -250,9 +250,9 @@ def diagram(results: Results) -> Claim:
     )
 
 
-def training_outcomes(results: Results) -> Claim:
+def training_outcomes(tables: Tables) -> Claim:
     """Check that models train where the diagram says so."""
-    rows = learning.training(results)["measured"].records()
+    rows = tables["measured"].records()
     by_class: dict[Outcome, list[dict[str, float]]] = {}
     for row in rows:
         by_class.setdefault(OUTCOMES[int(row["predicted"])], []).append(row)
@@ -283,7 +283,7 @@ def training_outcomes(results: Results) -> Claim:
     )
 
 
-_CLAIMS: tuple[tuple[str, Callable[[Results], Claim]], ...] = (
+_CLAIMS: tuple[tuple[str, Callable[[Tables], Claim]], ...] = (
     ("signal-depth", rank_collapse),
     ("signal-depth", signal_preserved),
     ("signal-depth", entropy_collapse),
@@ -295,10 +295,9 @@ _CLAIMS: tuple[tuple[str, Callable[[Results], Claim]], ...] = (
 )
 
 
-def signal_claims(results: Results, figures: Iterable[Figure]) -> list[Claim]:
-    """Return the claims that the networks behind these figures can check."""
-    names = {figure.name for figure in figures}
-    return [check(results) for figure, check in _CLAIMS if figure in names]
+def signal_claims(tables: Mapping[str, Tables]) -> list[Claim]:
+    """Return the claims that the tables of these figures can check; ``tables`` by the figure's name."""
+    return [check(tables[figure]) for figure, check in _CLAIMS if figure in tables]
 
 
 def _furthest_apart(one: list[dict[str, float]], other: list[dict[str, float]]) -> int:

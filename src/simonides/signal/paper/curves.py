@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.curves.table import Table, stacked
+from simonides.curves.table import Curve, Table, stacked
 from simonides.signal.attention.asymptotic import asymptotic_statistics
 from simonides.signal.attention.attention import row_moments
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.maps.architecture import Architecture, Norm
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
+from simonides.signal.paper.scales import FIRST_FIGURE, PLACEMENT
 from simonides.signal.propagation import propagate
 
 if TYPE_CHECKING:
@@ -28,34 +29,6 @@ if TYPE_CHECKING:
 
 _TOKENS = (64, 512, 8192)
 _SEEDS = range(4)
-
-FIRST_FIGURE = Architecture(
-    tokens=512,
-    dim=720,
-    layers=50,
-    hidden=720,
-    value_variance=0.2,
-    value_bias_variance=4e-4,
-    mlp_in_variance=0.2,
-    mlp_out_variance=0.2,
-    mlp_bias_variance=4e-4,
-    cosine=0.026,
-)
-"""The setting of the paper's first figure: post-norm blocks below and above the critical beta."""
-
-PLACEMENT = Architecture(
-    tokens=512,
-    dim=720,
-    layers=100,
-    hidden=720,
-    beta=0.1,
-    value_variance=1.0,
-    mlp_in_variance=0.2,
-    mlp_out_variance=0.2,
-    mlp_bias_variance=4e-4,
-    cosine=0.2,
-)
-"""The setting in which the paper compares placements of the LayerNorm, and centred attention."""
 
 PLACEMENTS: tuple[tuple[Norm, bool], ...] = (
     ("post", False),
@@ -257,3 +230,53 @@ def _quiet(architecture: Architecture, method: Method = "exact") -> Propagation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)  # it is drawn to be compared
         return propagate(architecture, method=method)
+
+
+CURVES = (
+    Curve(
+        "attention",
+        "When does attention freeze?",
+        "A row of attention weights is a Random Energy Model: as scores grow stronger it condenses on "
+        "few keys. The sharp transition of infinitely many tokens (dotted) is a wide crossover at every "
+        "number of tokens in use, which is why all predictions here are made at finite size.",
+        attention,
+        100,
+    ),
+    Curve(
+        "depth",
+        "How do tokens align with depth?",
+        "Cosine of two tokens through post-norm blocks, below and above the critical beta: lines are "
+        "theory, dots random networks. Weak scores let attention average, and tokens collapse onto one "
+        "direction within tens of layers; strong ones delay it, at the price of frozen attention.",
+        depth,
+        100,
+    ),
+    Curve(
+        "placement",
+        "What does the place of LayerNorm change?",
+        "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
+        "(centred). Pre-norm turns exponential collapse into a power law; centring removes the common "
+        "direction that collapse feeds on.",
+        placement,
+        100,
+    ),
+    Curve(
+        "gradients",
+        "When do query weights learn?",
+        "Squared gradient of the query weights of one layer on independent tokens. Far below the critical "
+        "beta it would vanish for infinitely many tokens and dimensions; at finite size it stays above "
+        "zero, because preferred keys lean towards their query.",
+        gradients,
+        100,
+    ),
+    Curve(
+        "trainability",
+        "Which initialisations train?",
+        "What becomes of 24 post-norm blocks for each strength of scores and skip, with lines of equal "
+        "cosine after the last block. Entropy collapse is a warning more than a verdict: a strong skip "
+        "can hide it, and the theory is least exact where attention is frozen and the skip weak.",
+        trainability,
+        100,
+    ),
+)
+"""The curves of this paper, as the catalogue of curves joins them."""

@@ -8,24 +8,23 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides.curves.table import Table, stacked
+from simonides.reproduction.figure import Figure
 from simonides.reproduction.kept_tables import kept
 from simonides.signal.critical import critical_residual
 from simonides.signal.diagram import trainability_diagram
-from simonides.signal.maps.architecture import Architecture
 from simonides.signal.networks.averages import observed
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
+from simonides.signal.paper import learning
 from simonides.signal.paper.curves import (
-    FIRST_FIGURE,
-    PLACEMENT,
     PLACEMENTS,
     depth_of,
     diagram_table,
@@ -37,62 +36,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.reproduction.results import Results
+    from simonides.signal.maps.architecture import Architecture
+    from simonides.signal.paper.scales import SignalScale
 
 TARGET = 0.9
 """Cosine that the critical skip is to keep after the last block."""
 
 BELOW, ABOVE = 0.5, 3.0
 """Beta below and above freezing, as in the paper's first figure."""
-
-
-@dataclass(frozen=True)
-class Scale:
-    """Sizes of the networks of one plan, and how many are run."""
-
-    depth: Architecture
-    skip: Architecture
-    placement: Architecture
-    gradients: tuple[tuple[int, int], ...]
-    betas: int
-    diagram: Architecture
-    points: tuple[tuple[float, ...], tuple[float, ...]]
-    networks: int
-    seed: int = 0
-
-    def seeds(self, times: int = 1) -> range:
-        """Return the networks' seeds, for ``times`` as many of them as usual."""
-        return range(self.seed, self.seed + times * self.networks)
-
-
-_SKIP = Architecture(tokens=128, dim=192, layers=12, activation=None, beta=0.3, cosine=0.1)
-_DIAGRAM = Architecture(tokens=128, dim=192, layers=12, hidden=192, cosine=0.1)
-
-SCALES = {
-    "quick": Scale(
-        depth=replace(FIRST_FIGURE, tokens=128, dim=192, hidden=192, layers=30),
-        skip=_SKIP,
-        placement=replace(PLACEMENT, tokens=128, dim=128, hidden=128),
-        gradients=((96, 192), (192, 384)),
-        betas=8,
-        diagram=replace(_DIAGRAM, dim=128, hidden=128),
-        points=((0.4, 1.0, 2.2, 3.6), (0.7, 2.2, 3.5)),
-        networks=3,
-    ),
-    "full": Scale(
-        depth=FIRST_FIGURE,
-        skip=replace(_SKIP, tokens=256, dim=512, layers=24),
-        placement=PLACEMENT,
-        gradients=((256, 2048), (512, 2048)),
-        betas=15,
-        diagram=replace(_DIAGRAM, layers=24),
-        points=(
-            (0.3, 0.8, 1.3, 1.9, 2.4, 2.9, 3.5, 4.0),
-            (0.5, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0),
-        ),
-        networks=3,
-    ),
-}
-"""By the name of the plan; the full one has the paper's sizes, gradients aside."""
 
 
 def depth(results: Results) -> dict[str, Table]:
@@ -120,7 +71,7 @@ def trainability(results: Results) -> dict[str, Table]:
     return _kept(results, "trainability", _trainability)
 
 
-def _depth(scale: Scale) -> dict[str, Table]:
+def _depth(scale: SignalScale) -> dict[str, Table]:
     rows = []
     networks = [replace(scale.depth, beta=beta, layers=1) for beta in (BELOW, ABOVE)]
     for run in simulate_each(networks, scale.seeds(4), backward=False):
@@ -143,7 +94,7 @@ def _depth(scale: Scale) -> dict[str, Table]:
     return {"measured": depth_of(scale.depth, scale.seeds()), "attention": attention}
 
 
-def _skip(scale: Scale) -> dict[str, Table]:
+def _skip(scale: SignalScale) -> dict[str, Table]:
     asked = scale.skip
     critical = critical_residual(asked.layers, cosine=asked.cosine, target=TARGET)
     networks = [
@@ -182,7 +133,7 @@ def _by_odds(asked: Architecture, skip: float) -> float:
     return odds / (1 + odds)
 
 
-def _placement(scale: Scale) -> dict[str, Table]:
+def _placement(scale: SignalScale) -> dict[str, Table]:
     rows = []
     networks = [
         replace(scale.placement, norm=norm, centred=centred) for norm, centred in PLACEMENTS
@@ -206,12 +157,12 @@ def _placement(scale: Scale) -> dict[str, Table]:
     return {"measured": stacked("placement", "Where LayerNorm stands", rows)}
 
 
-def _gradients(scale: Scale) -> dict[str, Table]:
+def _gradients(scale: SignalScale) -> dict[str, Table]:
     betas = np.linspace(0.05, 3, scale.betas)
     return {"measured": gradients_of(scale.gradients, betas, scale.seeds())}
 
 
-def _trainability(scale: Scale) -> dict[str, Table]:
+def _trainability(scale: SignalScale) -> dict[str, Table]:
     betas, skips = scale.points
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)  # networks stand beside it
@@ -261,8 +212,73 @@ def _table(asked: Architecture) -> Any:
 
 
 def _kept(
-    results: Results, name: str, compute: Callable[[Scale], dict[str, Table]]
+    results: Results, name: str, compute: Callable[[SignalScale], dict[str, Table]]
 ) -> dict[str, Table]:
-    scale = SCALES[results.plan.name]
+    scale = results.plan.signal
     path = results.out / "signal" / f"{name}.json"
     return kept(path, repr(scale), scale.seed, lambda: compute(scale))
+
+
+FIGURES = (
+    Figure(
+        "signal-depth",
+        "Cosine through depth, below and above the critical beta",
+        "Post-norm blocks at the gains of the paper's first figure: theory at finite size and in the "
+        "limit of many tokens, and random networks. Weak scores let attention average, and tokens "
+        "collapse; strong ones delay it, at the price of frozen attention.",
+        (),
+        depth,
+        "signal",
+    ),
+    Figure(
+        "signal-skip",
+        "Cosine after the last block against the skip",
+        "Post-norm attention without MLP, scores weak. The critical skip is the weakest that keeps the "
+        "cosine below the target: in the limit each block multiplies the odds c/(1 − c) by 1 + σ²/α².",
+        (),
+        skip,
+        "signal",
+    ),
+    Figure(
+        "signal-placement",
+        "Where LayerNorm stands, and gain-controlled attention",
+        "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
+        "(centred, the paper's gain control). Lines are finite-size theory, marks networks.",
+        (),
+        placement,
+        "signal",
+    ),
+    Figure(
+        "signal-gradients",
+        "Gradient of the query weights against beta",
+        "One layer on independent tokens, loss averaged over them. The limit vanishes below the "
+        "critical beta; at finite size gradients do not, because preferred keys lean towards their "
+        "query.",
+        (),
+        gradients,
+        "signal",
+    ),
+    Figure(
+        "signal-trainability",
+        "Trainability diagram, and networks at some of its points",
+        "Fields are the predicted classes, marks networks that were run forward and back, in the "
+        "colour and shape of the class measured in them: from their cosine, the entropy of their "
+        "attention, and their gradients. Lines are those of equal predicted cosine.",
+        (),
+        trainability,
+        "signal",
+    ),
+    Figure(
+        "signal-training",
+        "What training comes to, over the diagram",
+        "A small BERT-style model restores Python's help text, of which 15% of the characters are "
+        "hidden. Numbers are the loss on unseen text, means over seeds, at the points they stand by: "
+        "collapsed models do no better than guessing by frequency. Entropy collapse is a warning more "
+        "than a verdict: a strong skip carries characters past frozen attention, only later.",
+        (),
+        learning.training,
+        "signal",
+        extra="torch",
+    ),
+)
+"""The figures of this paper, as the catalogue of the reproduction joins them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,6 @@ from joblib import Parallel, delayed
 
 from simonides.curves.table import Table, stacked
 from simonides.reproduction.kept_tables import kept
-from simonides.signal.maps.architecture import Architecture
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper.curves import diagram_of
@@ -25,56 +24,18 @@ from simonides.signal.propagation import propagate
 
 if TYPE_CHECKING:
     from simonides.reproduction.results import Results
-
-
-@dataclass(frozen=True)
-class Course:
-    """Models to train: at which beta and skip, from how many seeds, and for how many steps."""
-
-    model: Architecture
-    points: tuple[tuple[float, float], ...]
-    seeds: int
-    steps: int
-
-    def at(self, point: tuple[float, float]) -> Architecture:
-        """Return the model of a point."""
-        beta, skip = point
-        return replace(self.model, beta=beta, attention_skip=skip, mlp_skip=skip)
-
-    def diagram(self, cosine: float) -> Table:
-        """Return the diagram that the points lie in, for models that start at this cosine."""
-        asked = replace(self.model, cosine=cosine)
-        return diagram_of(asked, np.linspace(0.1, 4.6, 60), np.linspace(0.4, 4.2, 60))
-
-
-COURSES = {
-    "quick": Course(
-        Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu"),
-        points=((0.5, 0.8), (0.5, 3.0), (4.0, 2.0)),
-        seeds=2,
-        steps=60,
-    ),
-    "full": Course(
-        Architecture(tokens=32, dim=48, layers=24, hidden=96, activation="gelu"),
-        points=(
-            *((0.5, 0.8), (0.5, 1.3), (0.5, 3.0), (1.0, 2.5)),
-            *((4.0, 1.0), (4.0, 2.0), (4.0, 3.5)),
-        ),
-        seeds=2,
-        steps=100,
-    ),
-}
-"""By the name of the plan."""
+    from simonides.signal.maps.architecture import Architecture
+    from simonides.signal.paper.scales import TrainingCourse
 
 
 def training(results: Results) -> dict[str, Table]:
     """Return a trainability diagram, and what training came to at some of its points."""
-    course = COURSES[results.plan.name]
+    course = results.plan.course
     path = results.out / "signal" / "training.json"
     return kept(path, repr(course), 0, lambda: trained(course))
 
 
-def trained(course: Course) -> dict[str, Table]:
+def trained(course: TrainingCourse) -> dict[str, Table]:
     """Train every model of a course, by as many processes as ``joblib.parallel_config`` says."""
     pairs = list(product(course.points, range(course.seeds)))
     runs = Parallel()(
@@ -87,7 +48,9 @@ def trained(course: Course) -> dict[str, Table]:
     sizes = {"steps": float(course.steps), "seeds": float(course.seeds)}
     measured = stacked("training", "Models trained from points of the diagram", rows, **sizes)
     start = float(np.mean([row["cosine_start"] for row in rows]))
-    return {"diagram": course.diagram(start), "measured": measured}
+    model = replace(course.model, cosine=start)
+    diagram = diagram_of(model, np.linspace(0.1, 4.6, 60), np.linspace(0.4, 4.2, 60))
+    return {"diagram": diagram, "measured": measured}
 
 
 def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
@@ -112,7 +75,7 @@ def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
 
 
 def _summary(
-    course: Course, point: tuple[float, float], runs: list[dict[str, float]]
+    course: TrainingCourse, point: tuple[float, float], runs: list[dict[str, float]]
 ) -> dict[str, float]:
     """Return means over seeds beside theory; ``halfway`` is NaN where a model never got there."""
     mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
