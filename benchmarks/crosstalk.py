@@ -17,17 +17,17 @@ def run() -> list[dict[str, float]]:
     for dim_in, dim_out, facts in ((25, 25, 60), (50, 50, 150), (100, 100, 300), (30, 100, 300)):
         samples = np.array([_recalled(dim_in, dim_out, facts, rng) for _ in range(_INSTANCES)])
         leading = 1 - failure_probability(math.sqrt(dim_in * dim_out / facts), facts)
-        for column, outputs in enumerate(("shared", "decoupled")):
+        for column, problem in enumerate(("original", "decoupled")):
             measured = samples[:, column]
             rows.append(
                 {
                     "dim_in": dim_in,
                     "dim_out": dim_out,
                     "facts": facts,
-                    "outputs": outputs,
+                    "problem": problem,
                     "simulated": measured.mean(),
                     "stderr": measured.std(ddof=1) / math.sqrt(_INSTANCES),
-                    "theory": recall_probability(Setting(dim_in, dim_out, outputs=outputs), facts),
+                    "theory": recall_probability(Setting(dim_in, dim_out, problem=problem), facts),
                     "leading_order": leading,
                 }
             )

@@ -17,7 +17,7 @@ def run() -> list[dict[str, float]]:
     for dim, facts, instances in ((12, 20, 10), (20, 40, 6), (28, 70, 3)):
         products = [_margin(_constraints(dim, facts, rng, True)) for _ in range(instances)]
         independent = [_margin(_constraints(dim, facts, rng, False)) for _ in range(instances)]
-        setting = Setting(dim, dim, candidates=facts, outputs="decoupled")
+        setting = Setting(dim, dim, candidates=facts, problem="decoupled")
         rows.append(
             {
                 "dimension": dim,

@@ -16,13 +16,13 @@ def run() -> list[dict[str, object]]:
     settings += [(OriginalProblem, 15, None), (DecoupledProblem, 15, None)]
     rows = []
     for kind, dim, candidates in settings:
-        outputs = "shared" if kind is OriginalProblem else "decoupled"
-        theory = capacity(dim, candidates=candidates, outputs=outputs).facts
+        problem = "original" if kind is OriginalProblem else "decoupled"
+        theory = capacity(dim, candidates=candidates, problem=problem).facts
         found = [_threshold(kind, dim, candidates, theory, seed) for seed in range(_INSTANCES)]
         mean, error = np.mean(found), np.std(found, ddof=1) / math.sqrt(_INSTANCES)
         rows.append(
             {
-                "outputs": outputs,
+                "problem": problem,
                 "dimension": dim,
                 "candidates": candidates,
                 "theory": theory,

@@ -15,9 +15,9 @@ _INSTANCES = 40
 def run() -> list[dict[str, Any]]:
     """Measure forty instances of each problem at dimensions 20 and 40."""
     rows = []
-    for kind, outputs in ((DecoupledProblem, "decoupled"), (OriginalProblem, "shared")):
+    for kind, name in ((DecoupledProblem, "decoupled"), (OriginalProblem, "original")):
         for dim in (20, 40):
-            theory = capacity(dim, outputs=outputs).facts
+            theory = capacity(dim, problem=name).facts
             jobs = (delayed(_measure)(kind, dim, theory, seed) for seed in range(_INSTANCES))
             found = np.array(Parallel(n_jobs=-1)(jobs))
             rows.append(

@@ -43,8 +43,8 @@ def test_capacity_has_the_promised_keys_and_the_library_s_numbers():
         (["--dim", "100", "--rank", "25"], {"dim_in": 100, "rank": 25}),
         (["--dim", "50", "--margin", "1.5"], {"dim_in": 50, "margin": 1.5}),
         (["--dim", "50", "--tail-fraction", "0.5"], {"dim_in": 50, "tail_fraction": 0.5}),
-        (["--dim", "30", "--candidates", "2", "--outputs", "decoupled"],
-         {"dim_in": 30, "candidates": 2, "outputs": "decoupled"}),
+        (["--dim", "30", "--candidates", "2", "--problem", "decoupled"],
+         {"dim_in": 30, "candidates": 2, "problem": "decoupled"}),
         (["--dim", "64", "--dim-out", "32"], {"dim_in": 64, "dim_out": 32}),
     ],
 )  # fmt: skip

@@ -27,7 +27,7 @@ BAD = [
     (["capacity", "--dim", "10", "--margin", "inf"], "margin = inf"),
     (["capacity", "--dim", "10", "--tail-fraction", "0"], "tail_fraction = 0"),
     (["capacity", "--dim", "10", "--tail-fraction", "1.01"], "tail_fraction = 1.01"),
-    (["capacity", "--dim", "10", "--outputs", "mixed"], "outputs = 'mixed'"),
+    (["capacity", "--dim", "10", "--problem", "mixed"], "problem = 'mixed'"),
     (["capacity", "--dim", "10", "--plot", "curve.gif"], "curve.gif"),
     (["capacity", "--dim", "10", "--plot", "no/such/folder/curve.png"], "no/such/folder"),
     (["require", "--facts", "0"], "facts = 0"),

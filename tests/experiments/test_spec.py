@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from simonides.experiments.expand import expand, facts_at_load
+from simonides.experiments.expand import expand
 from simonides.experiments.spec import Choice, Spec, read_spec
 from simonides.failures import BadArgumentError
 from simonides.theory.capacity import capacity
+from simonides.theory.setting import facts_at_load
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -140,10 +141,10 @@ def test_a_threshold_is_one_task_per_instance_whatever_the_loads():
 
 def test_loads_become_facts():
     for dim, load in ((25, 0.1), (50, 0.5), (200, 1.0), (1000, 0.7)):
-        facts = facts_at_load(dim, load)
+        facts = round(facts_at_load(load, dim))
         around = [p * math.log(p) / dim**2 for p in (facts - 0.51, facts + 0.51)]
         assert around[0] < load < around[1]
-    assert facts_at_load(2, 0.1) == 2
+    assert expand(spec(facts=[], loads=[0.1], dims=[2]))[0].facts == 2
 
 
 def test_relative_loads_are_in_units_of_the_capacity_at_that_rank():

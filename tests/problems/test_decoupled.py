@@ -58,7 +58,7 @@ def test_defaults_are_square():
     assert (setting.dim_in, setting.dim_out, setting.candidates) == (3, 3, None)
     fixed = DecoupledProblem.gaussian(7, 3, candidates=7, seed=0).setting
     assert fixed.candidates == 7
-    assert setting.outputs == "decoupled"
+    assert setting.problem == "decoupled"
 
 
 @pytest.mark.parametrize("threshold", [1e-3, 0.1, 1.0, 50.0])

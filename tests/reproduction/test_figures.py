@@ -127,10 +127,10 @@ def test_laws_of_figure_4_are_whole_and_smooth_in_every_regime(results):
 def test_the_hebbian_laws_are_those_of_each_problem(results):
     theory = FIGURES["D.1"].tables(results)["theory"].where("regime", 1.0)
     facts = FIGURES["D.1"].tables(results)["measured"].where("regime", 1.0)["facts"][0]
-    for code, outputs in enumerate(("shared", "decoupled")):
+    for code, problem in enumerate(("original", "decoupled")):
         law = theory.where("decoupled", float(code))
         mean = law["score"] @ law["target"] / law["target"].sum()
-        assert mean == pytest.approx(signal(Setting(8, 8, outputs=outputs), facts), abs=0.01)
+        assert mean == pytest.approx(signal(Setting(8, 8, problem=problem), facts), abs=0.01)
 
 
 def test_figures_pictures_and_plans_name_the_same():

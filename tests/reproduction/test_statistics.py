@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize
 
 from simonides.estimate import Estimate
-from simonides.experiments.expand import facts_at_load, predicted
+from simonides.experiments.expand import predicted
 from simonides.experiments.score_laws import SCORE_EDGES
 from simonides.reproduction.claims.capacities import (
     fourfold_gap,
@@ -34,6 +34,7 @@ from simonides.reproduction.claims.statistics import (
 from simonides.reproduction.plans import REGIMES
 from simonides.reproduction.results import where
 from simonides.reproduction.volume import volumes
+from simonides.theory.setting import facts_at_load
 
 GRID = np.linspace(-4, 4, 81)
 
@@ -181,7 +182,7 @@ def hebbian_rows(loads, ends, dim=25):
         {"problem": "original", "dim": dim, "instance": place, "load": load, "facts": facts}
         | {"recalled": facts if load <= end + 1e-9 else facts - 1}
         for place, end in enumerate(ends)
-        for load, facts in ((load, facts_at_load(dim, load)) for load in loads)
+        for load, facts in ((load, max(2, round(facts_at_load(load, dim)))) for load in loads)
     ]
 
 

@@ -127,7 +127,7 @@ def test_a_bad_guess_is_refused(guess):
 
 @pytest.mark.slow
 def test_decoupled_thresholds_follow_theory():
-    theory = capacity(20, outputs="decoupled").facts
+    theory = capacity(20, problem="decoupled").facts
     found = np.array([threshold(drawn("decoupled", 20, seed), theory).facts for seed in range(40)])
     error = found.std(ddof=1) / np.sqrt(len(found))
     assert abs(found.mean() - theory) < 3 * error + 0.01 * theory

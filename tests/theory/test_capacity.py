@@ -70,24 +70,24 @@ def test_facts_of_a_rectangular_matrix():
 @given(st.integers(1, 500), st.integers(1, 500))
 @few
 def test_two_candidates_are_a_perceptron(dim_in, dim_out):
-    decoupled = capacity(dim_in, dim_out, candidates=2, outputs="decoupled")
-    shared = capacity(dim_in, dim_out, candidates=2, outputs="shared")
+    decoupled = capacity(dim_in, dim_out, candidates=2, problem="decoupled")
+    shared = capacity(dim_in, dim_out, candidates=2, problem="original")
     assert decoupled.facts == pytest.approx(2 * dim_in * dim_out, rel=1e-12)
     assert shared.facts == pytest.approx(2 * dim_in, rel=1e-12)
 
 
 def test_three_candidates():
-    assert capacity(25, candidates=3, outputs="decoupled").facts == pytest.approx(750, rel=1e-12)
+    assert capacity(25, candidates=3, problem="decoupled").facts == pytest.approx(750, rel=1e-12)
     assert capacity(25, candidates=3).facts == pytest.approx(60, rel=1e-12)
 
 
 def test_shared_outputs_cost_directions_only_while_they_are_few():
     for candidates in (26, 27, 100):
         shared = capacity(25, candidates=candidates)
-        decoupled = capacity(25, candidates=candidates, outputs="decoupled")
+        decoupled = capacity(25, candidates=candidates, problem="decoupled")
         assert shared.facts == decoupled.facts
     assert (
-        capacity(25, candidates=25).facts < capacity(25, candidates=25, outputs="decoupled").facts
+        capacity(25, candidates=25).facts < capacity(25, candidates=25, problem="decoupled").facts
     )
 
 
@@ -119,7 +119,7 @@ def test_margin_against_one_rival_is_a_half_space():
     for margin in (0.0, 0.3, 1.0, 5.0, 40.0):
         a = margin / math.sqrt(2)
         price = (1 + a * a) * stats.norm.cdf(a) + a * stats.norm.pdf(a)
-        found = capacity(8, 9, candidates=2, margin=margin, outputs="decoupled")
+        found = capacity(8, 9, candidates=2, margin=margin, problem="decoupled")
         assert found.facts == pytest.approx(72 / price, rel=1e-10)
         assert found.statistical_dimension == pytest.approx(price, rel=1e-10)
 
@@ -130,7 +130,7 @@ def test_margin_against_many_rivals():
     vectors[:, 0] -= margin
     prices = projected(vectors)
     stderr = prices.std(ddof=1) / math.sqrt(prices.size)
-    found = capacity(8, candidates=12, margin=margin, outputs="decoupled")
+    found = capacity(8, candidates=12, margin=margin, problem="decoupled")
     assert found.statistical_dimension == pytest.approx(prices.mean(), abs=4 * stderr)
 
 
@@ -148,7 +148,7 @@ def test_tail_average_against_a_cone_with_all_its_faces():
         _, residual = optimize.nnls(polar, vector)
         prices.append(vector @ vector - residual**2)
     stderr = np.std(prices, ddof=1) / math.sqrt(len(prices))
-    found = capacity(10, candidates=5, tail_fraction=0.4, outputs="decoupled")
+    found = capacity(10, candidates=5, tail_fraction=0.4, problem="decoupled")
     own = found.statistical_dimension * found.facts_stderr / found.facts
     assert found.statistical_dimension == pytest.approx(
         np.mean(prices), abs=4 * math.hypot(stderr, own)
@@ -186,7 +186,7 @@ def assert_threshold(thresholds, expected, finite_size):
 @pytest.mark.slow
 def test_linear_program_with_outputs_of_its_own_for_each_input():
     dim, candidates = 7, 20
-    expected = capacity(dim, candidates=candidates, outputs="decoupled").facts
+    expected = capacity(dim, candidates=candidates, problem="decoupled").facts
     rng = np.random.default_rng(11)
     thresholds = []
     for _ in range(140):

@@ -69,7 +69,7 @@ def test_needed_parameters_are_spent_at_capacity():
         {"candidates": 2},
         {"candidates": 10**12},
         {"candidates": 10**6, "tail_fraction": 1e-4},
-        {"candidates": 1000, "outputs": "decoupled"},
+        {"candidates": 1000, "problem": "decoupled"},
     ],
     ids=str,
 )

@@ -124,7 +124,7 @@ def test_rank_of_the_shorter_side_is_no_bound():
 @few
 def test_a_wider_margin_stores_less(candidates, margin, more):
     narrow, wide = (
-        capacity(30, candidates=candidates, margin=c, outputs="decoupled").facts
+        capacity(30, candidates=candidates, margin=c, problem="decoupled").facts
         for c in (margin, margin + more)
     )
     assert wide < narrow
@@ -147,6 +147,6 @@ def test_averaging_more_rivals_stores_more(candidates, fraction, more):
 @few
 def test_more_candidates_cost_more(candidates):
     few_, many = (
-        capacity(20, candidates=k, outputs="decoupled").facts for k in (candidates, candidates + 1)
+        capacity(20, candidates=k, problem="decoupled").facts for k in (candidates, candidates + 1)
     )
     assert many < few_

@@ -62,11 +62,11 @@ def test_failures_decay_with_the_rate(load):
     assert np.all(errors * logs < 2 * np.log(logs) + 2)
 
 
-@pytest.mark.parametrize("outputs", ["shared", "decoupled"])
-def test_load_of_full_recall_tends_to_one_eighth(outputs):
+@pytest.mark.parametrize("problem", ["original", "decoupled"])
+def test_load_of_full_recall_tends_to_one_eighth(problem):
     loads = []
     for dim in (10**5, 10**6, 10**8, 10**10, 10**12):
-        facts = hebbian_capacity(Setting(dim, dim, outputs=outputs))
+        facts = hebbian_capacity(Setting(dim, dim, problem=problem))
         loads.append(facts * math.log(facts) / dim**2)
     excess = np.array(loads) - 1 / 8
     assert np.all(excess > 0)
@@ -155,7 +155,7 @@ def test_failure_probability_against_sampling():
     [
         Setting(25, 25),
         Setting(100, 40),
-        Setting(64, 64, candidates=10, outputs="decoupled"),
+        Setting(64, 64, candidates=10, problem="decoupled"),
         Setting(64, 64, margin=0.5),
         Setting(300, 300, tail_fraction=0.1),
         Setting(10**6, 10**6),

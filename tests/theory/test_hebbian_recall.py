@@ -24,7 +24,7 @@ FINITE_SIZE = 0.03
 def recalled(setting, facts, rng):
     """Whether each fact is recalled by W = sum of y x^T, in one random instance."""
     x = rng.standard_normal((facts, setting.dim_in))
-    if setting.outputs == "decoupled":
+    if setting.problem == "decoupled":
         y = rng.standard_normal((facts, setting.dim_out))
         read = x @ (x.T @ y)
         rivals = (setting.candidates or facts) - 1
@@ -62,7 +62,7 @@ def test_signal_is_mean_over_deviation_of_the_scores(dim_in, dim_out, facts):
     decoupled = dim_in * dim_out / (facts - 1 + dim_in + 2)
     found = signal(Setting(dim_in, dim_out), facts)
     assert found**2 == pytest.approx(shared, rel=5 / (facts + dim_in + dim_out))
-    found = signal(Setting(dim_in, dim_out, outputs="decoupled"), facts)
+    found = signal(Setting(dim_in, dim_out, problem="decoupled"), facts)
     assert found**2 == pytest.approx(decoupled, rel=5 / (facts + dim_in))
 
 
@@ -89,26 +89,26 @@ def test_signal_at_large_size_is_the_leading_order():
 
 
 def test_a_single_fact_is_recalled_as_well_as_its_norm_allows():
-    assert signal(Setting(50, 50, outputs="decoupled"), 1) == pytest.approx(math.sqrt(50), rel=0.02)
+    assert signal(Setting(50, 50, problem="decoupled"), 1) == pytest.approx(math.sqrt(50), rel=0.02)
 
 
 ACCURACIES = [
     (Setting(25, 25), 15, 300),
     (Setting(25, 25), 60, 150),
     (Setting(25, 25), 120, 60),
-    (Setting(25, 25, outputs="decoupled"), 60, 150),
+    (Setting(25, 25, problem="decoupled"), 60, 150),
     (Setting(50, 50), 150, 40),
-    (Setting(50, 50, outputs="decoupled"), 150, 40),
+    (Setting(50, 50, problem="decoupled"), 150, 40),
     (Setting(50, 50), 300, 25),
     (Setting(100, 100), 500, 8),
-    (Setting(100, 100, outputs="decoupled"), 500, 8),
+    (Setting(100, 100, problem="decoupled"), 500, 8),
     (Setting(25, 60), 60, 100),
     (Setting(60, 25), 60, 100),
-    (Setting(100, 20, outputs="decoupled"), 150, 40),
-    (Setting(25, 60, outputs="decoupled"), 60, 100),
+    (Setting(100, 20, problem="decoupled"), 150, 40),
+    (Setting(25, 60, problem="decoupled"), 60, 100),
     (Setting(25, 25, candidates=5), 60, 150),
     (Setting(25, 25, candidates=200), 60, 100),
-    (Setting(25, 25, candidates=10, outputs="decoupled"), 200, 60),
+    (Setting(25, 25, candidates=10, problem="decoupled"), 200, 60),
 ]
 
 
@@ -128,7 +128,7 @@ def test_leading_order_alone_would_be_far_off():
 
 @pytest.mark.parametrize(("dim", "facts"), [(25, 18), (50, 52), (50, 64)])
 def test_chance_of_full_recall_with_outputs_of_its_own_for_each_input(dim, facts):
-    setting = Setting(dim, dim, outputs="decoupled")
+    setting = Setting(dim, dim, problem="decoupled")
     found, stderr = all_recalled(setting, facts, 500, seed=22)
     assert all_recalled_probability(setting, facts) == pytest.approx(
         found, abs=4 * stderr + 2 * FINITE_SIZE
@@ -157,7 +157,7 @@ def test_full_recall_is_recall_of_each_fact():
 
 def test_tail_average_of_many_candidates():
     # the target must beat the mean of the top half, √(2/π), and the margin
-    setting = Setting(60, 60, candidates=4000, tail_fraction=0.5, margin=0.3, outputs="decoupled")
+    setting = Setting(60, 60, candidates=4000, tail_fraction=0.5, margin=0.3, problem="decoupled")
     mean = math.sqrt(3600 / (2000 + 59))
     expected = float(mpmath.ncdf(mean - math.sqrt(2 / math.pi) - 0.3))
     assert recall_probability(setting, 2000) == pytest.approx(expected, rel=1e-10)
@@ -186,6 +186,6 @@ def test_tail_criterion_against_simulation(candidates, fraction):
         rivals = np.einsum("ijk,ik->ij", rng.standard_normal((facts, candidates - 1, dim)), images)
         tail = -np.sort(-rivals, axis=1) @ weights
         recalled.append(np.mean(np.einsum("ij,ij->i", images, targets) > tail))
-    setting = Setting(dim, dim, candidates=candidates, tail_fraction=fraction, outputs="decoupled")
+    setting = Setting(dim, dim, candidates=candidates, tail_fraction=fraction, problem="decoupled")
     error = np.std(recalled, ddof=1) / math.sqrt(instances)
     assert abs(recall_probability(setting, facts) - np.mean(recalled)) < 4 * error + 0.01

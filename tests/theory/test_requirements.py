@@ -19,9 +19,9 @@ few = settings(max_examples=2, deadline=None, derandomize=True)
 ASKED = [
     {},
     {"candidates": 2},
-    {"candidates": 2, "outputs": "decoupled"},
+    {"candidates": 2, "problem": "decoupled"},
     {"candidates": 50},
-    {"candidates": 50, "outputs": "decoupled"},
+    {"candidates": 50, "problem": "decoupled"},
     {"rank": 40, "margin": 0.5, "candidates": 50},
     {"tail_fraction": 0.5, "candidates": 10_000},
 ]
@@ -59,8 +59,8 @@ def test_two_candidates_need_half_a_dimension_each():
     # Cover: 2 d facts with shared outputs, 2 d² with their own
     assert smallest_dimension(999, candidates=2) == 500
     assert smallest_dimension(1001, candidates=2) == 501
-    assert smallest_dimension(4999, candidates=2, outputs="decoupled") == 50
-    assert smallest_dimension(5001, candidates=2, outputs="decoupled") == 51
+    assert smallest_dimension(4999, candidates=2, problem="decoupled") == 50
+    assert smallest_dimension(5001, candidates=2, problem="decoupled") == 51
 
 
 def test_one_fact_needs_one_dimension():
@@ -90,7 +90,7 @@ def test_more_facts_than_any_dimension_holds(asked):
         (Setting(40, 40), 200),
         (Setting(50, 50, candidates=99, margin=1.0), 100),
         (Setting(64, 64, candidates=20), 400),
-        (Setting(64, 64, candidates=20, outputs="decoupled"), 500),
+        (Setting(64, 64, candidates=20, problem="decoupled"), 500),
         (Setting(10**5, 10**5), 10**6),
     ],
     ids=str,
@@ -107,7 +107,7 @@ def test_smallest_rank_ignores_the_rank_that_is_set():
 
 
 def test_all_directions_are_needed_at_capacity():
-    assert smallest_rank(Setting(40, 3, candidates=2, outputs="decoupled"), 239) == 3
+    assert smallest_rank(Setting(40, 3, candidates=2, problem="decoupled"), 239) == 3
     shared = Setting(40, 40, candidates=6)
     # five directions tell six outputs apart
     assert smallest_rank(shared, math.floor(capacity_of(shared).facts)) == 5
@@ -122,7 +122,7 @@ def test_all_directions_are_needed_at_capacity():
         (Setting(100, 100), 1000),
         (Setting(100, 100), 1),
         (Setting(30, 50, candidates=7), 20),
-        (Setting(30, 30, candidates=2, outputs="decoupled"), 900),
+        (Setting(30, 30, candidates=2, problem="decoupled"), 900),
     ],
     ids=str,
 )
@@ -140,7 +140,7 @@ def test_largest_margin_of_a_sampled_tail():
 
 
 def test_no_margin_is_left_at_capacity():
-    setting = Setting(30, 30, candidates=2, outputs="decoupled")
+    setting = Setting(30, 30, candidates=2, problem="decoupled")
     # one fact short of 1800: half a parameter in 900 is left, and δ grows by 0.56 per margin
     assert largest_margin(setting, 1799) == pytest.approx(0.5 / 1799 / 0.56, rel=0.02)
 
@@ -165,7 +165,7 @@ def test_fewer_facts_leave_a_wider_margin():
         (smallest_rank, Setting(100, 100)),
         (smallest_rank, Setting(100, 100, candidates=4)),
         (largest_margin, Setting(40, 40, candidates=5, rank=3)),
-        (largest_margin, Setting(20, 20, candidates=50, outputs="decoupled")),
+        (largest_margin, Setting(20, 20, candidates=50, problem="decoupled")),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),
 )
@@ -202,7 +202,7 @@ def test_facts_that_are_no_number_are_refused(facts):
         ("margin", -1.0),
         ("margin", math.nan),
         ("tail_fraction", 0.0),
-        ("outputs", "other"),
+        ("problem", "other"),
     ],
 )
 def test_smallest_dimension_refuses_bad_settings(name, value):
@@ -235,7 +235,7 @@ def test_largest_margin_of_independent_features_and_of_matrices():
         )
         rows = np.einsum("ija,ib->ijab", outputs, inputs).reshape(facts, facts, -1)
         product.append(hull_distance((rows[:, :1] - rows[:, 1:]).reshape(-1, dim * dim)))
-    theory = largest_margin(Setting(dim, dim, candidates=facts, outputs="decoupled"), facts)
+    theory = largest_margin(Setting(dim, dim, candidates=facts, problem="decoupled"), facts)
     error = np.std(free, ddof=1) / math.sqrt(instances)
     assert abs(np.mean(free) - theory) < 4 * error + 0.03 * theory
     # products of inputs and outputs keep less at this size, which the notes say

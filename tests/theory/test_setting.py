@@ -17,7 +17,7 @@ def test_directions_and_ranks_that_bind():
     assert shared.binding_rank == 10
     assert Setting(40, 30, candidates=11, rank=4).binding_rank == 4
     assert Setting(40, 30, candidates=11, rank=20).binding_rank == 10
-    assert Setting(40, 30, candidates=11, outputs="decoupled").output_directions == 30
+    assert Setting(40, 30, candidates=11, problem="decoupled").output_directions == 30
     assert Setting(40, 30).output_directions == 30
     assert Setting(40, 30, rank=5).parameters == 5 * 65
     assert shared.effective_parameters().value == 400
@@ -59,8 +59,8 @@ BAD = [
     ("tail_fraction", -0.2, "above 0 and at most 1"),
     ("tail_fraction", math.nan, "above 0 and at most 1"),
     ("tail_fraction", True, "above 0 and at most 1"),
-    ("outputs", "coupled", "'shared' or 'decoupled'"),
-    ("outputs", None, "'shared' or 'decoupled'"),
+    ("problem", "coupled", "'original' or 'decoupled'"),
+    ("problem", None, "'original' or 'decoupled'"),
 ]
 
 

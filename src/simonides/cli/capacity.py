@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @grouped
 def capacity(
-    memory: options.Memory, plot: options.Plot = None, as_json: options.Json = False
+    criteria: options.Criteria, plot: options.Plot = None, as_json: options.Json = False
 ) -> None:
     """How many facts fit in a matrix?
 
@@ -23,7 +23,7 @@ def capacity(
     from simonides.theory.capacity import capacity_of
     from simonides.theory.notes import caveats
 
-    setting = memory.setting()
+    setting = criteria.setting()
     if plot is not None:
         options.check_plot(plot)
     answer = capacity_of(setting)
@@ -62,7 +62,7 @@ def _record(answer: Capacity, notes: tuple[str, ...], picture: str | None) -> di
         "rank": setting.rank,
         "margin": setting.margin,
         "tail_fraction": setting.tail_fraction,
-        "outputs": setting.outputs,
+        "problem": setting.problem,
         "criterion": _criterion(answer),
         "notes": list(notes),
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite, log
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -156,7 +156,9 @@ def _contradiction(asked: Problem) -> list[str]:
 
 
 def _load(asked: Problem) -> float:
-    return asked.facts * log(asked.candidates) / (asked.dim_in * asked.dim_out)
+    from simonides.theory.setting import load
+
+    return load(asked.facts, asked.dim_in, asked.dim_out, candidates=asked.candidates)
 
 
 def _bracket(lower: float, upper: float) -> str:

@@ -27,8 +27,8 @@ Margin = Annotated[
 TailFraction = Annotated[
     float | None, typer.Option(help="Beat the mean of this fraction of top rivals, not each.")
 ]
-Outputs = Annotated[
-    str, typer.Option(help="'shared' by all inputs, or 'decoupled': each input has its own.")
+Kind = Annotated[
+    str, typer.Option(help="'original': outputs shared; 'decoupled': each input has its own.")
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Plot = Annotated[str | None, typer.Option(help="Draw a picture: FILE.png, .svg or .pdf.")]
@@ -68,25 +68,25 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Memory(Shape):
+class Criteria(Shape):
     """What theory is asked about: a matrix, who competes, and what counts as recalled."""
 
     candidates: Candidates = None
     rank: Rank = None
     margin: Margin = 0.0
     tail_fraction: TailFraction = None
-    outputs: Outputs = "shared"
+    problem: Kind = "original"
 
     def setting(self) -> Setting:
         """Return it as a setting."""
         sizes = self.sizes()
         from simonides.theory.setting import Setting
 
-        return Setting(*sizes, **self.criteria())
+        return Setting(*sizes, **self.beyond_shape())
 
-    def criteria(self) -> dict[str, Any]:
+    def beyond_shape(self) -> dict[str, Any]:
         """Return all but the shape."""
-        names = ("candidates", "rank", "margin", "tail_fraction", "outputs")
+        names = ("candidates", "rank", "margin", "tail_fraction", "problem")
         return {name: getattr(self, name) for name in names}
 
 

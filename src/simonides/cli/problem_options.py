@@ -15,9 +15,6 @@ if TYPE_CHECKING:
     from simonides.problems.original import OriginalProblem
 
 Facts = Annotated[int | None, typer.Option(help="Number of facts to draw.")]
-Kind = Annotated[
-    str, typer.Option(help="'original': outputs shared; 'decoupled': each input has its own.")
-]
 Seed = Annotated[int | None, typer.Option(help="Seed of all that is drawn (default: 0).")]
 Inputs = Annotated[str | None, typer.Option(help="Your inputs: FILE.npy, one row per fact.")]
 Outputs = Annotated[str | None, typer.Option(help="Your outputs: FILE.npy, one row each.")]
@@ -33,7 +30,7 @@ class Request(options.Shape):
 
     facts: Facts = None
     candidates: options.Candidates = None
-    problem: Kind = "original"
+    problem: options.Kind = "original"
     seed: Seed = None
     inputs: Inputs = None
     outputs: Outputs = None

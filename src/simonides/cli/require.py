@@ -13,7 +13,7 @@ from simonides.cli.grouped import grouped
 @grouped
 def require(
     facts: Annotated[int, typer.Option(help="Number of facts to store.")],
-    memory: options.Memory,
+    criteria: options.Criteria,
     as_json: options.Json = False,
 ) -> None:
     """Say what it takes to store that many facts.
@@ -27,13 +27,13 @@ def require(
 
     answer: dict[str, float | int | None] = {
         "facts": facts,
-        "smallest_dimension": smallest_dimension(facts, **memory.criteria()),
+        "smallest_dimension": smallest_dimension(facts, **criteria.beyond_shape()),
         "smallest_rank": None,
         "largest_margin": None,
     }
     rows = [["smallest square dimension", f"{answer['smallest_dimension']:,}"]]
-    if memory.given:
-        setting = memory.setting()
+    if criteria.given:
+        setting = criteria.setting()
         size = f"{setting.dim_out:,} x {setting.dim_in:,}"
         answer["smallest_rank"] = smallest_rank(setting, facts)
         answer["largest_margin"] = largest_margin(setting, facts)

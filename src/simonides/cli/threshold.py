@@ -29,18 +29,17 @@ _FEWEST = 2
 class Ensemble(options.Shape):
     """The problems that instances are drawn from."""
 
-    problem: instance.Kind = "original"
+    problem: options.Kind = "original"
     candidates: options.Candidates = None
     rank: options.Rank = None
 
     def setting(self) -> Setting:
         """Return what theory is asked about them."""
         instance.check_kind(self.problem)
-        outputs = "decoupled" if self.problem == "decoupled" else "shared"
-        shape = options.Memory(
-            self.dim, self.dim_in, self.dim_out, self.candidates, self.rank, outputs=outputs
+        criteria = options.Criteria(
+            self.dim, self.dim_in, self.dim_out, self.candidates, self.rank, problem=self.problem
         )
-        return shape.setting()
+        return criteria.setting()
 
     def measure(self, seed: int, guess: float) -> Threshold:
         """Return the threshold of the instance that follows from a seed."""

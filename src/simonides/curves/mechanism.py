@@ -13,7 +13,8 @@ from simonides.theory.capacity import capacity
 from simonides.theory.initial_spectrum import InitialLaw
 from simonides.theory.risk import minimum_of_risk
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
-from simonides.theory.setting import Setting
+from simonides.theory.setting import Setting, facts_at_load
+from simonides.theory.setting import load as load_of
 from simonides.theory.spectrum import CapacityLaw
 
 RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
@@ -66,7 +67,7 @@ def spectrum(_dim: int) -> Table:
 
 def overlap(dim: int) -> Table:
     """Return overlap and free entropy of solutions at finite size, against facts over capacity."""
-    full = capacity(dim, outputs="decoupled").facts
+    full = capacity(dim, problem="decoupled").facts
     rows = []
     for share in (0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.97):
         facts = max(2, int(share * full))
@@ -94,7 +95,7 @@ def hebbian(dim: int) -> Table:
     for size in (dim, 10 * dim, 100 * dim):
         setting = Setting(size, size)
         for load in np.concatenate((np.linspace(0.02, 0.3, 29), np.linspace(0.32, 1.2, 23))):
-            facts = _facts_at(float(load), size)
+            facts = facts_at_load(float(load), size)
             rows.append(
                 {
                     "dimension": float(size),
@@ -113,7 +114,7 @@ def trained(dim: int) -> Table:
     """Return accuracy, loss and norm of the cross-entropy's minimum below and above capacity."""
     rows = []
     for size in (dim, 2 * dim):
-        full = capacity(size, outputs="decoupled").facts
+        full = capacity(size, problem="decoupled").facts
         for share in (0.8, 0.9, 0.99, 1.01, 1.03, 1.06, 1.1, 1.2, 1.35, 1.6, 2.0):
             facts = round(share * full)
             state = minimum_of_risk(
@@ -123,7 +124,7 @@ def trained(dim: int) -> Table:
                 {
                     "dimension": float(size),
                     "facts": float(facts),
-                    "load": facts * math.log(facts) / size**2,
+                    "load": load_of(facts, size),
                     "share_of_capacity": facts / full,
                     "accuracy": state.accuracy.value,
                     "accuracy_stderr": state.accuracy.stderr,
@@ -134,11 +135,3 @@ def trained(dim: int) -> Table:
                 }
             )
     return stacked("trained", "Cross-entropy trained to its minimum", rows)
-
-
-def _facts_at(load: float, dim: int) -> float:
-    """Return the number of facts p with p log p = load d²."""
-    from scipy.special import lambertw
-
-    target = load * dim**2
-    return float(np.exp(lambertw(target).real))

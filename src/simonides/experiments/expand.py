@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import product
-from typing import TYPE_CHECKING, Literal
-
-from scipy.special import lambertw
+from typing import TYPE_CHECKING, cast
 
 from simonides.experiments.methods import METHODS
 from simonides.experiments.task import Task, rank_of
 from simonides.theory.capacity import capacity
+from simonides.theory.setting import facts_at_load
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simonides.experiments.spec import Spec
+    from simonides.theory.setting import ProblemKind
 
 
 def expand(spec: Spec) -> tuple[Task, ...]:
@@ -43,24 +43,12 @@ def facts_of(spec: Spec, problem: str, dim: int, fraction: float) -> list[int]:
     if spec.facts:
         return list(spec.facts)
     if spec.loads:
-        return [facts_at_load(dim, load) for load in spec.loads]
+        return [max(2, round(facts_at_load(load, dim))) for load in spec.loads]
     whole = predicted(problem, dim, rank_of(dim, fraction))
     return [max(1, round(share * whole)) for share in spec.relative_loads]
-
-
-def facts_at_load(dim: int, load: float) -> int:
-    """Return the p with p log p / dim^2 closest to a load, at least 2.
-
-    >>> from math import log
-    >>> facts_at_load(100, 0.5), round(755 * log(755) / 100**2, 3)
-    (755, 0.5)
-    """
-    budget = load * dim**2
-    return max(2, round(budget / float(lambertw(budget).real)))
 
 
 @lru_cache(maxsize=1024)
 def predicted(problem: str, dim: int, rank: int | None) -> float:
     """Return the predicted capacity in facts."""
-    outputs: Literal["shared", "decoupled"] = "decoupled" if problem == "decoupled" else "shared"
-    return capacity(dim, rank=rank, outputs=outputs).facts
+    return capacity(dim, rank=rank, problem=cast("ProblemKind", problem)).facts

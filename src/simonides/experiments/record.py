@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +12,7 @@ import pyarrow as pa
 
 from simonides import __version__
 from simonides.experiments.measure import measure, warm_up
+from simonides.theory.setting import load as load_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -147,7 +147,7 @@ def tables(records: Sequence[Record]) -> tuple[pa.Table, pa.Table]:
 
 def _row(record: Record) -> dict[str, Any]:
     task = record.task
-    load = None if task.facts is None else task.facts * math.log(max(task.facts, 2)) / task.dim**2
+    load = None if task.facts is None else load_of(task.facts, task.dim)
     return {
         "id": task.id,
         "problem": task.problem,

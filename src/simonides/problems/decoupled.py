@@ -105,7 +105,7 @@ class DecoupledProblem(Scanned):
     def setting(self) -> Setting:
         """What theory is to be asked about this problem."""
         candidates = None if self.all_compete else self.candidates
-        return Setting(self.dim_in, self.dim_out, candidates, outputs="decoupled")
+        return Setting(self.dim_in, self.dim_out, candidates, problem="decoupled")
 
     def prefix(self, facts: int) -> DecoupledProblem:
         """Return the problem of the first facts, each with its outputs.

@@ -17,6 +17,7 @@ from simonides.reproduction.results import groups, mean_of
 from simonides.theory.capacity import capacity
 from simonides.theory.requirements import largest_margin
 from simonides.theory.setting import Setting
+from simonides.theory.setting import load as load_of
 from simonides.theory.spectrum import critical_load
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def figure_c1(results: Results) -> dict[str, Table]:
 def _load_by_dimension() -> Table:
     rows = []
     for dim in _CURVE_DIMS:
-        answer = capacity(dim, outputs="decoupled")
+        answer = capacity(dim, problem="decoupled")
         rows.append({"dim": float(dim), "load": answer.load, "asymptotic": critical_load()})
     return stacked("theory", "Predicted load at capacity", rows)
 
@@ -90,7 +91,7 @@ def facts_per_parameter(results: Results) -> dict[str, Table]:
     rows = []
     for (problem, dim, fraction), part in found.items():
         facts = mean_of(part, "threshold")
-        answer = capacity(dim, rank=rank_of(dim, fraction), outputs="decoupled")
+        answer = capacity(dim, rank=rank_of(dim, fraction), problem="decoupled")
         rows.append(
             {
                 "decoupled": float(problem == BOTH[1]),
@@ -107,7 +108,7 @@ def facts_per_parameter(results: Results) -> dict[str, Table]:
     curve = []
     for dim in sorted({dim for _, dim, _ in found}):
         for rank in sorted({max(1, round(dim * share)) for share in np.linspace(0.04, 1, 25)}):
-            answer = capacity(dim, rank=rank, outputs="decoupled")
+            answer = capacity(dim, rank=rank, problem="decoupled")
             curve.append(
                 {
                     "dim": float(dim),
@@ -147,7 +148,7 @@ def margins(results: Results) -> dict[str, Table]:
     curve = []
     for dim in sorted({dim for _, dim, _ in found}):
         full = predicted("decoupled", dim, None)
-        setting = Setting(dim, dim, outputs="decoupled")
+        setting = Setting(dim, dim, problem="decoupled")
         for facts in sorted({int(share * full) for share in _CURVE_SHARES}):
             kept = largest_margin(setting, facts)
             curve.append({"dim": float(dim), "share_of_capacity": facts / full, "margin": kept})
@@ -171,8 +172,7 @@ def cost(results: Results) -> dict[str, Table]:
 
 def threshold_load(part: list[Row]) -> Estimate:
     """Return the mean of p log p / d^2 at the measured thresholds."""
-    facts = np.array([row["threshold"] for row in part], dtype=np.float64)
-    return Estimate.of_mean(facts * np.log(facts) / part[0]["dim"] ** 2)
+    return Estimate.of_mean(np.array([load_of(row["threshold"], row["dim"]) for row in part]))
 
 
 def relative_difference(one: Estimate, other: Estimate) -> Estimate:

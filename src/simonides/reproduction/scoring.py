@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
-    from simonides.theory.setting import Outputs
+    from simonides.theory.setting import ProblemKind
 
 MIDDLES: Reals = SCORE_GRID[:-1] + SCORE_STEP / 2
 HEBBIAN_LOADS = (0.06, 0.2, 1.0)
@@ -72,8 +72,8 @@ def figure_d1(results: Results) -> dict[str, Table]:
     ]
     theory = []
     for (problem, load), part in groups(rows, "problem", "regime").items():
-        outputs: Outputs = "decoupled" if problem == BOTH[1] else "shared"
-        law = rule.target_score_law(Setting(dim, dim, outputs=outputs), part[0]["facts"])
+        kind: ProblemKind = "decoupled" if problem == BOTH[1] else "original"
+        law = rule.target_score_law(Setting(dim, dim, problem=kind), part[0]["facts"])
         place = {"decoupled": float(problem == BOTH[1]), "regime": load}
         for x in MIDDLES:
             heights = {"target": float(law.pdf(x)), "rival": float(rule.rival_score_law().pdf(x))}
@@ -146,7 +146,7 @@ def _laws(dim: int, samples: int) -> Table:
     """Return the laws of scores: at the largest margin, at capacity, and at the loss's minimum."""
     full = predicted("decoupled", dim, None)
     below = round(BELOW * full)
-    margin = largest_margin(Setting(dim, dim, outputs="decoupled"), below)
+    margin = largest_margin(Setting(dim, dim, problem="decoupled"), below)
     rows = []
     for regime, facts, kept in ((BELOW, below, margin), (NEAR, round(NEAR * full), 0.0)):
         unit = math.sqrt(RivalScoreLaw(facts, kept).variance)

@@ -13,19 +13,20 @@ from scipy.interpolate import PchipInterpolator
 from threadpoolctl import threadpool_limits
 
 from simonides.curves.table import Table, stacked
-from simonides.experiments.expand import facts_at_load, predicted
+from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
 from simonides.reproduction.results import groups, mean_of
 from simonides.theory.hebbian import recall_probability
 from simonides.theory.risk import minimum_of_risk
-from simonides.theory.setting import Setting
+from simonides.theory.setting import Setting, facts_at_load
+from simonides.theory.setting import load as load_of
 from simonides.theory.spectrum import critical_load
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from simonides.reproduction.results import Results, Row
-    from simonides.theory.setting import Outputs
+    from simonides.theory.setting import ProblemKind
 
 _SEED = 31
 _SHARES = (0.2, 0.999, 1.01, 1.05, 1.15, 1.4)
@@ -123,7 +124,7 @@ def _minimum(dim: int, facts: int, samples: int) -> dict[str, float]:
     return {
         "dim": float(dim),
         "facts": float(facts),
-        "load": _load(facts, dim),
+        "load": load_of(facts, dim),
         "accuracy": state.accuracy.value,
         "accuracy_stderr": state.accuracy.stderr,
         "loss": state.loss.value,
@@ -168,7 +169,7 @@ def _thresholds(measured: Iterable[Row]) -> Table:
             {
                 "rank_fraction": fraction,
                 "dim": float(dim),
-                "finite_size": _load(predicted("decoupled", dim, rank_of(dim, fraction)), dim),
+                "finite_size": load_of(predicted("decoupled", dim, rank_of(dim, fraction)), dim),
                 "asymptotic": critical_load(fraction),
             }
         )
@@ -177,19 +178,15 @@ def _thresholds(measured: Iterable[Row]) -> Table:
 
 def _hebbian(dims: tuple[int, ...]) -> Table:
     rows = []
-    outputs: tuple[Outputs, ...] = ("shared", "decoupled")
-    for code, kind in enumerate(outputs):
+    kinds: tuple[ProblemKind, ...] = ("original", "decoupled")
+    for code, kind in enumerate(kinds):
         for dim, load in product(dims, np.linspace(0.02, 1.3, 65)):
-            facts = facts_at_load(dim, float(load))
-            accuracy = recall_probability(Setting(dim, dim, outputs=kind), facts)
-            place = {"decoupled": float(code), "dim": float(dim), "load": _load(facts, dim)}
+            facts = max(2, round(facts_at_load(float(load), dim)))
+            accuracy = recall_probability(Setting(dim, dim, problem=kind), facts)
+            place = {"decoupled": float(code), "dim": float(dim), "load": load_of(facts, dim)}
             rows.append({**place, "accuracy": accuracy})
     return stacked("hebbian-theory", "Independent Gaussian scores", rows)
 
 
 def _dims(measured: Iterable[Row]) -> tuple[int, ...]:
     return tuple(dim for (dim,) in groups(measured, "dim"))
-
-
-def _load(facts: float, dim: int) -> float:
-    return facts * math.log(facts) / dim**2

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from simonides.failures import ConvergenceError
 from simonides.theory.cone import MOST_CANDIDATES
 from simonides.theory.hebbian import hebbian_capacity
-from simonides.theory.setting import Outputs, Setting
+from simonides.theory.setting import ProblemKind, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +65,7 @@ def capacity(
     rank: int | None = None,
     margin: float = 0.0,
     tail_fraction: float | None = None,
-    outputs: Outputs = "shared",
+    problem: ProblemKind = "original",
 ) -> Capacity:
     """Return how many facts a ``dim_out`` x ``dim_in`` matrix can store.
 
@@ -91,7 +91,7 @@ def capacity(
         rank=rank,
         margin=margin,
         tail_fraction=tail_fraction,
-        outputs=outputs,
+        problem=problem,
     )
     return capacity_of(setting)
 

@@ -68,7 +68,7 @@ def signal(setting: Setting, facts: float) -> float:
     """Return the mean target score over the off-target scores' deviation (eq. D.3, extended)."""
     facts = _facts(facts)
     crosstalk = facts + setting.dim_in - 1
-    if setting.outputs == "shared":
+    if setting.problem == "original":
         facts_per_output = 1.0 if setting.candidates is None else facts / setting.candidates
         crosstalk += facts_per_output * (setting.dim_out - 1)
     return math.sqrt(setting.entries / max(crosstalk, 1.0))

@@ -45,7 +45,7 @@ def caveats(answer: Capacity) -> tuple[str, ...]:
         notes.append(NEAR_OUTPUTS_NOTE)
     if setting.margin > 0:
         notes.append(MARGIN_NOTE)
-    if setting.outputs == "shared" and setting.candidates is None:
+    if setting.problem == "original" and setting.candidates is None:
         notes.append(
             "The formula is that of the decoupled problem, which shared outputs are conjectured to follow "
             "as dimensions grow."
@@ -63,7 +63,7 @@ def few_directions(setting: Setting, price: float) -> bool:
 
 def near_outputs(setting: Setting) -> bool:
     """Whether shared outputs are about as many as their dimension."""
-    if setting.outputs != "shared" or setting.candidates is None:
+    if setting.problem != "original" or setting.candidates is None:
         return False
     low, high = _NEAR_OUTPUTS
     return low < setting.candidates / setting.dim_out < high

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.theory.capacity import capacity_of, needed_parameters
-from simonides.theory.setting import Outputs, Setting
+from simonides.theory.setting import ProblemKind, Setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ def smallest_dimension(
     rank: int | None = None,
     margin: float = 0.0,
     tail_fraction: float | None = None,
-    outputs: Outputs = "shared",
+    problem: ProblemKind = "original",
 ) -> int:
     """Return the smallest dimension whose square matrix stores ``facts`` facts.
 
@@ -36,7 +36,7 @@ def smallest_dimension(
     smallest = 1 if rank is None else arguments.whole("rank", rank, remedy="leave it out")
 
     def suffices(dim: int) -> bool:
-        setting = Setting(dim, dim, candidates, rank, margin, tail_fraction, outputs)
+        setting = Setting(dim, dim, candidates, rank, margin, tail_fraction, problem)
         return setting.effective_parameters().value >= needed_parameters(setting, facts).value
 
     if not suffices(_LARGEST_DIMENSION):

@@ -18,7 +18,8 @@ from simonides.theory.effective import (
 )
 from simonides.theory.tail import TailCone, averaged_rivals, tail_statistical_dimension
 
-Outputs = Literal["shared", "decoupled"]
+ProblemKind = Literal["original", "decoupled"]
+"""Outputs shared by all inputs (eq. 1), or each input has its own (eq. 2)."""
 
 MOST_DIMENSION = 10**15
 MOST_MARGIN = 1e9
@@ -39,8 +40,8 @@ class Setting:
 
     ``candidates`` is the number of outputs that compete for each input; ``None`` stands for as many
     as there are facts. ``rank=None`` is no bound. ``tail_fraction=None`` asks the target to beat
-    every rival, a number the mean of that fraction of the strongest. Outputs are ``"shared"`` by all
-    inputs (the original problem) or each input has its own (``"decoupled"``).
+    every rival, a number the mean of that fraction of the strongest. In the ``"original"`` problem all
+    inputs share their outputs, in the ``"decoupled"`` one each has its own.
     """
 
     dim_in: int
@@ -49,7 +50,7 @@ class Setting:
     rank: int | None = None
     margin: float = 0.0
     tail_fraction: float | None = None
-    outputs: Outputs = "shared"
+    problem: ProblemKind = "original"
 
     def __post_init__(self) -> None:
         dim_in = arguments.whole(
@@ -88,9 +89,9 @@ class Setting:
                 remedy="pass the fraction of rivals that are averaged, or leave it out",
             )
             object.__setattr__(self, "tail_fraction", fraction)
-        if self.outputs not in ("shared", "decoupled"):
+        if self.problem not in ("original", "decoupled"):
             raise arguments.refuse(
-                "outputs", self.outputs, "'shared' or 'decoupled'", "see the problem's definition"
+                "problem", self.problem, "'original' or 'decoupled'", "see the problem's definition"
             )
 
     @property
@@ -108,7 +109,7 @@ class Setting:
     @property
     def output_directions(self) -> int:
         """Output directions that matter: K shared outputs differ in K - 1 directions only."""
-        if self.outputs == "shared" and self.candidates is not None:
+        if self.problem == "original" and self.candidates is not None:
             return min(self.dim_out, self.candidates - 1)
         return self.dim_out
 
@@ -126,7 +127,7 @@ class Setting:
 
     def load(self, facts: float) -> float:
         """Return p log K / (d_in d_out)."""
-        return facts * math.log(self.competing(facts)) / self.entries
+        return load(facts, self.dim_in, self.dim_out, candidates=self.competing(facts))
 
     def bits_per_parameter(self, facts: float) -> float:
         """Return p log2 K over the number of free parameters."""
@@ -163,3 +164,67 @@ class Setting:
         if self.tail_fraction is not None:
             return tail_statistical_dimension(self.tail_fraction, self.margin)
         return (math.sqrt(2 * math.log(candidates)) + self.margin) ** 2
+
+
+def load(
+    facts: float, dim_in: int, dim_out: int | None = None, *, candidates: float | None = None
+) -> float:
+    r"""Return the load of a memory, :math:`p \log K / (d_{in} d_{out})`.
+
+    Parameters
+    ----------
+    facts : float
+        Facts p that it stores.
+    dim_in, dim_out : int
+        Dimensions of inputs and outputs; `dim_out` defaults to `dim_in`.
+    candidates : float, optional
+        Outputs K that compete for each input. Default: as many as facts, and at least two.
+
+    Returns
+    -------
+    float
+        The load: at capacity it tends to 1/2 as dimensions grow (Claim 1).
+
+    Examples
+    --------
+    >>> round(load(755, 100), 3)
+    0.5
+
+    """
+    competing = max(facts, 2) if candidates is None else candidates
+    return facts * math.log(competing) / (dim_in * (dim_in if dim_out is None else dim_out))
+
+
+def facts_at_load(
+    load: float, dim_in: int, dim_out: int | None = None, *, candidates: float | None = None
+) -> float:
+    r"""Return the number of facts at a load.
+
+    The inverse of `load`: :math:`p = \lambda / W(\lambda)` with Lambert's W solves
+    :math:`p \log p = \lambda` where all facts compete.
+
+    Parameters
+    ----------
+    load : float
+        Wanted :math:`p \log K / (d_{in} d_{out})`.
+    dim_in, dim_out : int
+        Dimensions of inputs and outputs; `dim_out` defaults to `dim_in`.
+    candidates : float, optional
+        Outputs K that compete for each input. Default: as many as facts.
+
+    Returns
+    -------
+    float
+        Facts p: round it, and take at least two, for a number to store.
+
+    Examples
+    --------
+    >>> print(f"{facts_at_load(0.5, 100):.2f}")
+    754.58
+
+    """
+    from scipy.special import lambertw
+
+    budget = load * (dim_in * (dim_in if dim_out is None else dim_out))
+    price = float(lambertw(budget).real) if candidates is None else math.log(candidates)
+    return budget / price

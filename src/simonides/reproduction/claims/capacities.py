@@ -25,6 +25,7 @@ from simonides.reproduction.plans import BOTH
 from simonides.reproduction.results import groups, mean_of
 from simonides.theory.hebbian import LOAD_ALL, all_recalled_probability
 from simonides.theory.setting import Setting
+from simonides.theory.setting import load as load_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -97,7 +98,7 @@ def _measured(results: Results, problem: str) -> _Measured:
     across = [1 / math.log(dim) for dim in parts]
     loads = [threshold_load(part) for part in parts.values()]
     expected = [
-        Estimate(facts * math.log(facts) / dim**2, load.stderr)
+        Estimate(load_of(facts, dim), load.stderr)
         for (dim, facts), load in zip(theory.items(), loads, strict=True)
     ]
     return _Measured(
@@ -153,10 +154,7 @@ def rate_of_convergence(results: Results) -> Finding:
             f"thresholds of the decoupled problem at two dimensions, {FEWEST} instances or more at each"
         )
     loads = [Estimate(row["load"] - 0.5, row["load_stderr"]) for row in rows]
-    theory = [
-        Estimate(row["facts_theory"] * math.log(row["facts_theory"]) / row["dim"] ** 2 - 0.5)
-        for row in rows
-    ]
+    theory = [Estimate(load_of(row["facts_theory"], int(row["dim"])) - 0.5) for row in rows]
     logs = [math.log(row["dim"]) for row in rows]
     measured, expected = exponent(logs, loads), exponent(logs, theory)
     same = is_near(measured, expected.value, _EXPONENT_SLACK)
@@ -263,7 +261,7 @@ def fourfold_gap(results: Results) -> Finding:
         error = math.hypot(top.stderr / top.value, rule.measured.stderr / rule.measured.value)
         ratio = ratios[dim] = Estimate(value, value * error)
         facts = predicted("original", dim, None)
-        expected = facts * math.log(facts) / dim**2 / rule.theory
+        expected = load_of(facts, dim) / rule.theory
         slack = _SMALL_SIZE_SLACK + rule.step / 2 / rule.measured.value
         words.append(f"d = {dim}: {ratio} (finite-size theory {expected:.2f})")
         four.append(is_near(ratio, 4.0, 4.0 * slack))

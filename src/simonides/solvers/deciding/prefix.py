@@ -7,12 +7,10 @@ nothing.
 
 from __future__ import annotations
 
-from math import exp, log
 from typing import TYPE_CHECKING
 
-from scipy.special import lambertw
-
 from simonides.problems.original import OriginalProblem
+from simonides.theory.setting import facts_at_load
 
 if TYPE_CHECKING:
     from simonides.problems.problem import Problem
@@ -33,9 +31,10 @@ def telling_prefix(problem: Problem) -> Problem | None:
     >>> telling_prefix(problem).facts
     158
     """
-    wanted = _PLENTY * problem.dim_in * problem.dim_out
     competing = problem.paired if isinstance(problem, OriginalProblem) else problem.all_compete
-    # Facts p with p log p as wanted, where all compete; with p log K otherwise.
-    most = exp(lambertw(wanted).real) if competing else wanted / log(problem.candidates)
-    enough = max(2, round(most))
+    candidates = None if competing else problem.candidates
+    enough = max(
+        2,
+        round(facts_at_load(_PLENTY, problem.dim_in, problem.dim_out, candidates=candidates)),
+    )
     return problem.prefix(enough) if problem.facts > _WORTH_IT * enough else None
