@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from scipy import optimize, special
+from scipy import optimize
 
-from simonides.theory.losses import CrossEntropy, SquaredHinge
+from simonides.theory.losses import CrossEntropy, Loss, SquaredHinge, TrainableLoss
 
 LOSSES = [CrossEntropy(), SquaredHinge()]
 cheap = settings(max_examples=25, deadline=None, derandomize=True)
@@ -21,22 +21,9 @@ seeds = st.integers(0, 2**32 - 1)
 losses = st.sampled_from(LOSSES)
 
 
-def cross_entropy_slope(z):
-    slope = special.softmax(z, axis=1)
-    slope[:, 0] -= 1
-    return slope
-
-
-def squared_hinge_slope(z):
-    shortfall = np.maximum(1 - z[:, :1] + z[:, 1:], 0)
-    return np.column_stack((-shortfall.sum(axis=1), shortfall))
-
-
-SLOPES = {CrossEntropy: cross_entropy_slope, SquaredHinge: squared_hinge_slope}
-
-
 def slope_of(loss, z):
-    return SLOPES[type(loss)](z)
+    _, by_target, by_rivals = loss.derivatives(z[:, 0], z[:, 1:])
+    return np.column_stack((by_target, by_rivals))
 
 
 def draw(seed, rows, size, scale):
@@ -71,8 +58,10 @@ def test_only_differences_of_scores_matter(loss, seed, size, scale, shift):
 
 @given(losses, seeds, sizes, scales)
 @cheap
-def test_slopes_used_here_are_the_derivatives_of_the_values(loss, seed, size, scale):
+def test_derivatives_are_those_of_the_values(loss, seed, size, scale):
     z, h = draw(seed, 1, size, min(scale, 10)), 1e-6
+    value, *_ = loss.derivatives(z[:, 0], z[:, 1:])
+    assert value == pytest.approx(loss.value(z), rel=1e-12, abs=1e-12)
     slope = slope_of(loss, z)
     for j in range(min(size, 4)):
         up, down = z.copy(), z.copy()
@@ -80,6 +69,42 @@ def test_slopes_used_here_are_the_derivatives_of_the_values(loss, seed, size, sc
         down[0, j] -= h
         numeric = (loss.value(up)[0] - loss.value(down)[0]) / (2 * h)
         assert slope[0, j] == pytest.approx(numeric, abs=1e-3, rel=1e-4)
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=str)
+def test_a_rival_at_minus_infinity_counts_for_nothing(loss):
+    z = draw(2, 5, 6, 2.0)
+    places = np.array([0, 2, 5, 3, 1])
+    struck = np.stack(
+        [np.insert(row, place, -np.inf) for row, place in zip(z, places, strict=True)]
+    )
+    own = np.linspace(-3, 3, 5)
+    value, by_own, by_rivals = loss.derivatives(own, z)
+    again, by_own_again, by_struck = loss.derivatives(own, struck)
+    assert again == pytest.approx(value, rel=1e-14)
+    assert by_own_again == pytest.approx(by_own, rel=1e-14)
+    assert np.all(by_struck[np.arange(5), places] == 0)
+    assert by_struck[~np.isneginf(struck)] == pytest.approx(by_rivals.ravel(), rel=1e-14)
+
+
+def test_losses_far_below_one_keep_their_digits():
+    value, by_own, _ = CrossEntropy().derivatives(np.array([50.0]), np.array([[0.0, 1.0]]))
+    expected = math.exp(-50) + math.exp(-49)
+    assert value == pytest.approx([expected], rel=1e-14)
+    assert by_own == pytest.approx([-expected], rel=1e-14)
+
+
+def test_what_a_loss_of_ones_own_provides_is_told_apart():
+    class Bare:
+        vanishes = False
+
+        def value(self, scores): ...
+
+        def prox(self, points, step): ...
+
+    assert isinstance(Bare(), Loss)
+    assert not isinstance(Bare(), TrainableLoss)
+    assert all(isinstance(loss, TrainableLoss) for loss in LOSSES)
 
 
 # Proximal maps
