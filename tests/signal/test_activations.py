@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special
 
-from simonides.signal.maps.activations import pair_slopes, pair_values
+from simonides.signal.maps.activations import ACTIVATIONS, Activation
 from simonides.signal.maps.architecture import MOST_GAIN
 from simonides.signal.maps.tanh import MOST_VARIANCE, slope_product
 
@@ -18,14 +18,14 @@ FUNCTIONS = {
 
 
 def product(activation, variance, cosine):
-    found = pair_values(activation, np.array(variance), np.array(1 - cosine))
+    found = ACTIVATIONS[activation].pair_values(np.array(variance), np.array(1 - cosine))
     return float(found.square - found.contrast)
 
 
 def test_known_values():
     assert 2 * product("relu", 1.0, 0.0) == pytest.approx(0.318310, abs=5e-7)
     assert 2 * product("relu", 1.0, 0.5) == pytest.approx(0.608998, abs=5e-7)
-    gelu = pair_values("gelu", np.array(1.0), np.array(0.5))
+    gelu = ACTIVATIONS["gelu"].pair_values(np.array(1.0), np.array(0.5))
     assert float(gelu.square) == pytest.approx(0.425221, abs=6e-7)
     assert product("gelu", 1.0, 0.5) == pytest.approx(0.227295, abs=6e-7)
 
@@ -52,7 +52,9 @@ def test_slopes_are_derivatives_of_the_product(activation):
     change = product(activation, variance, cosine + step) - product(
         activation, variance, cosine - step
     )
-    slope = float(pair_slopes(activation, np.array(variance), np.array(1 - cosine)).product)
+    slope = float(
+        ACTIVATIONS[activation].pair_slopes(np.array(variance), np.array(1 - cosine)).product
+    )
     assert change / (2 * step) == pytest.approx(variance * slope, rel=1e-6)
 
 
@@ -62,11 +64,11 @@ def test_tanh_is_resolved_also_where_it_is_steep(variance):
         return math.exp(-z * z / 2) / math.sqrt(2 * math.pi)
 
     scale = math.sqrt(variance)
-    place = "tanh", np.array(variance), np.array(0.0)
+    place = np.array(variance), np.array(0.0)
     slope = integrate.quad(lambda z: density(z) / math.cosh(scale * z) ** 4, -12, 12, limit=400)[0]
     square = integrate.quad(lambda z: density(z) * math.tanh(scale * z) ** 2, -12, 12, limit=400)[0]
-    assert float(pair_slopes(*place).square) == pytest.approx(slope, rel=2e-8)
-    assert float(pair_values(*place).square) == pytest.approx(square, rel=2e-8)
+    assert float(ACTIVATIONS["tanh"].pair_slopes(*place).square) == pytest.approx(slope, rel=2e-8)
+    assert float(ACTIVATIONS["tanh"].pair_values(*place).square) == pytest.approx(square, rel=2e-8)
 
 
 SLOPES = {
@@ -89,8 +91,9 @@ def summed(function, variance, gap):
 @pytest.mark.parametrize("variance", [1e-3, 0.3, 2.0, 30.0, 200.0])
 def test_all_moments_agree_with_sums_over_both_fields(activation, variance):
     gaps = np.array([1.0, 0.6, 0.05])
-    place = activation, np.array(variance), gaps
-    values, slopes = pair_values(*place), pair_slopes(*place)
+    place = np.array(variance), gaps
+    entry = ACTIVATIONS[activation]
+    values, slopes = entry.pair_values(*place), entry.pair_slopes(*place)
     function, slope = FUNCTIONS[activation], SLOPES[activation]
     square, slope_square = (summed(one, variance, 0.0) for one in (function, slope))
     falls = [square - summed(function, variance, gap) for gap in gaps]
@@ -107,9 +110,13 @@ def test_tanh_s_table_keeps_its_error_at_every_variance_and_gap():
     gap = np.where(rng.random(120) < 0.5, rng.random(120), np.exp(rng.uniform(-23, 0, 120)))
     pairs = list(zip(variance, gap, strict=True))
     products = [slope_product(*pair) for pair in pairs]
-    np.testing.assert_allclose(pair_slopes("tanh", variance, gap).product, products, rtol=2e-8)
+    np.testing.assert_allclose(
+        ACTIVATIONS["tanh"].pair_slopes(variance, gap).product, products, rtol=2e-8
+    )
     falls = [fallen(*pair) for pair in pairs]
-    np.testing.assert_allclose(pair_values("tanh", variance, gap).contrast, falls, rtol=2e-8)
+    np.testing.assert_allclose(
+        ACTIVATIONS["tanh"].pair_values(variance, gap).contrast, falls, rtol=2e-8
+    )
 
 
 def fallen(variance, gap):
@@ -147,9 +154,12 @@ def test_steep_activations_become_those_with_a_corner(activation):
     # A GELU of a wide field is a ReLU, a tanh of one the sign.
     # What the corner's width of one adds falls like the inverse of the field's, or its square.
     variance, gaps = np.array(2e6), np.array([1.0, 0.5, 0.01])
-    found = pair_values(activation, variance, gaps).contrast
+    found = ACTIVATIONS[activation].pair_values(variance, gaps).contrast
     if activation == "gelu":
-        limit, error = pair_values("relu", variance, gaps).contrast, 10 / float(variance)
+        limit, error = (
+            ACTIVATIONS["relu"].pair_values(variance, gaps).contrast,
+            10 / float(variance),
+        )
     else:
         limit, error = 1 - np.arcsin(1 - gaps) * 2 / math.pi, 10 / math.sqrt(float(variance))
     np.testing.assert_allclose(found, limit, rtol=error)
@@ -157,8 +167,9 @@ def test_steep_activations_become_those_with_a_corner(activation):
 
 @pytest.mark.parametrize(("activation", "slope"), [("gelu", 0.5), ("tanh", 1.0)])
 def test_without_a_field_slopes_are_those_at_zero(activation, slope):
-    place = activation, np.array(0.0), np.array([0.0, 0.5])
-    values, slopes = pair_values(*place), pair_slopes(*place)
+    place = np.array(0.0), np.array([0.0, 0.5])
+    entry = ACTIVATIONS[activation]
+    values, slopes = entry.pair_values(*place), entry.pair_slopes(*place)
     assert float(values.square) == 0
     np.testing.assert_array_equal(values.contrast, 0)
     np.testing.assert_allclose(slopes.product, slope**2, rtol=2e-8)
@@ -168,8 +179,23 @@ def test_without_a_field_slopes_are_those_at_zero(activation, slope):
 @pytest.mark.parametrize("activation", FUNCTIONS)
 def test_gaps_keep_their_digits(activation):
     gaps = np.array([1e-3, 1e-9, 1e-15])
-    contrast = pair_values(activation, np.array(2.0), gaps).contrast
-    first_order = 2.0 * float(pair_slopes(activation, np.array(2.0), np.array(0.0)).square) * gaps
+    contrast = ACTIVATIONS[activation].pair_values(np.array(2.0), gaps).contrast
+    first_order = (
+        2.0 * float(ACTIVATIONS[activation].pair_slopes(np.array(2.0), np.array(0.0)).square) * gaps
+    )
     # ReLU's slope jumps, which leaves a correction of order sqrt(gap).
     np.testing.assert_allclose(contrast, first_order, rtol=3e-2)
     np.testing.assert_allclose(contrast[1:], first_order[1:], rtol=1e-4)
+
+
+@pytest.mark.parametrize(("activation", "error"), [("gelu", 1e-5), ("tanh", 1e-5), ("relu", 2e-2)])
+@pytest.mark.parametrize("variance", [0.01, 1.0, 10.0])
+def test_sums_over_the_function_come_near_the_closed_forms(activation, error, variance):
+    entry = ACTIVATIONS[activation]
+    place = np.array([[variance], [variance / 2]]), np.array([1.0, 0.3, 1e-3, 1e-9])
+    plain = Activation(activation, entry.function)
+    for moments in ("pair_values", "pair_slopes"):
+        exact, summed_up = (getattr(one, moments)(*place) for one in (entry, plain))
+        for name in vars(exact):
+            whole = np.broadcast_to(getattr(exact, name), (2, 4))
+            np.testing.assert_allclose(getattr(summed_up, name), whole, rtol=error)

@@ -17,7 +17,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.signal.attention.attention import checked_tokens
-from simonides.signal.maps.activations import pair_slopes, pair_values
+from simonides.signal.maps.activations import activation_named
 
 if TYPE_CHECKING:
     from simonides.signal.maps.architecture import Architecture
@@ -72,11 +72,16 @@ def mlp_stretch(architecture: Architecture) -> float:
     if architecture.activation is None:
         return 1.0
     field = architecture.mlp_in_variance + architecture.mlp_bias_variance
-    at_collapse = architecture.activation, np.array(field), np.array(0.0)
+    activation, at_collapse = (
+        activation_named(architecture.activation),
+        (np.array(field), np.array(0.0)),
+    )
     skip = architecture.mlp_skip**2
     gain = architecture.mlp_in_variance * architecture.mlp_out_variance
-    total = skip + architecture.mlp_out_variance * float(pair_values(*at_collapse).square)
-    slope = float(pair_slopes(*at_collapse).square)
+    total = skip + architecture.mlp_out_variance * float(
+        activation.pair_values(*at_collapse).square
+    )
+    slope = float(activation.pair_slopes(*at_collapse).square)
     return (skip + gain * slope) / (total + architecture.mlp_bias_variance)
 
 

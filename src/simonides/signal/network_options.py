@@ -20,7 +20,10 @@ Tokens = Annotated[int | None, typer.Option(help="Length of the context.")]
 Heads = Annotated[int | None, typer.Option(help="Attention heads (default: 1).")]
 Norm = Annotated[str | None, typer.Option(help="LayerNorm 'pre' or 'post' (default: post).")]
 Activation = Annotated[
-    str | None, typer.Option(help="'relu', 'gelu', 'tanh', or 'none': no MLP (default: relu).")
+    str | None,
+    typer.Option(
+        help="'relu', 'gelu', 'tanh', your own as module:object, or 'none': no MLP (default: relu)."
+    ),
 ]
 Cosine = Annotated[float | None, typer.Option(help="Cosine of two embedded tokens (0.1).")]
 Beta = Annotated[float | None, typer.Option(help="Strength of the scores (0.4).")]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from simonides import arguments
-from simonides.signal.maps.activations import ACTIVATIONS, Activation
+from simonides.signal.maps.activations import activation_named
 
 Norm = Literal["pre", "post"]
 NORMS: tuple[Norm, ...] = ("pre", "post")
@@ -60,7 +60,7 @@ class Architecture:
     heads: int = 1
     hidden: int | None = None
     norm: Norm = "post"
-    activation: Activation | None = "relu"
+    activation: str | None = "relu"
     beta: float = 0.4
     value_variance: float = 1.0
     output_variance: float | None = None
@@ -116,10 +116,11 @@ class Architecture:
             open_least=True,
             remedy="pass the squared norm of an embedded token over the dimension",
         )
-        for name, allowed in (("norm", NORMS), ("activation", (*ACTIVATIONS, None))):
-            if getattr(self, name) not in allowed:
-                choices = ", ".join(map(repr, allowed))
-                raise arguments.refuse(name, getattr(self, name), f"one of {choices}", "choose one")
+        if self.norm not in NORMS:
+            choices = ", ".join(map(repr, NORMS))
+            raise arguments.refuse("norm", self.norm, f"one of {choices}", "choose one")
+        if self.activation is not None:
+            activation_named(self.activation)
         for name in ("centred", "causal"):
             if not isinstance(getattr(self, name), bool):
                 raise arguments.refuse(name, getattr(self, name), "True or False", "it is a switch")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from simonides.signal.maps.activations import pair_slopes
+from simonides.signal.maps.activations import activation_named
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -137,7 +137,7 @@ def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: Gradie
     assert architecture.activation is not None  # or there is no MLP
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     gap = gains.mlp_in_variance * relative / np.maximum(field, _NOTHING)
-    slopes = pair_slopes(architecture.activation, field, gap)
+    slopes = activation_named(architecture.activation).pair_slopes(field, gap)
     gain = gains.mlp_in_variance * gains.mlp_out_variance
     return Gradient(back.own * gain * slopes.square, back.shared * gain * slopes.product)
 

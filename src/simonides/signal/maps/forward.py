@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from simonides.signal.maps.activations import pair_values
+from simonides.signal.maps.activations import activation_named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -171,11 +171,8 @@ def _mlp(architecture: Architecture, gains: Gains, stream: Reals, gap: Reals) ->
     relative = _relative(stream, gap)
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     field_gap = gains.mlp_in_variance * relative
-    moments = pair_values(
-        architecture.activation,
-        field,
-        field_gap / np.maximum(field, _NOTHING),
-    )
+    activation = activation_named(architecture.activation)
+    moments = activation.pair_values(field, field_gap / np.maximum(field, _NOTHING))
     out = gains.mlp_out_variance * moments.square + gains.mlp_bias_variance
     out_gap = gains.mlp_out_variance * moments.contrast
     skip = gains.mlp_skip**2

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import RectBivariateSpline
 
-from simonides.signal.maps.moments import PairSlopes, PairValues, arcsine_fall
+from simonides.signal.maps.pair_moments import PairSlopes, PairValues, arcsine_fall
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals

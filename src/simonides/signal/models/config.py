@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
 from simonides.signal.critical import beta_of_std
+from simonides.signal.maps.activations import ACTIVATIONS
 from simonides.signal.maps.architecture import Architecture
 from simonides.signal.notes import PoorTheoryWarning
 
@@ -27,14 +28,6 @@ _POST_NORM = ("bert", "roberta", "distilbert", "electra", "camembert", "xlm-robe
 _PRE_NORM = ("gpt2", "opt", "vit", "deit")
 _CAUSAL = ("gpt2", "opt")
 _POSITIONS_IN_SCORES = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct")
-_ACTIVATIONS = {
-    "relu": "relu",
-    "gelu": "gelu",
-    "gelu_new": "gelu",
-    "gelu_fast": "gelu",
-    "gelu_pytorch_tanh": "gelu",
-    "tanh": "tanh",
-}
 _DEFAULT_STD = 0.02
 
 
@@ -125,11 +118,16 @@ def _first(described: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
 
 
 def _activation(name: str) -> str:
-    if name not in _ACTIVATIONS:
+    known = {
+        alias: activation.name
+        for activation in ACTIVATIONS.values()
+        for alias in (activation.name, *activation.aliases)
+    }
+    if name not in known:
         raise arguments.refuse(
-            "activation", name, f"one of {', '.join(_ACTIVATIONS)}", "no theory here covers it"
+            "activation", name, f"one of {', '.join(known)}", "pass activation yourself"
         )
-    return _ACTIVATIONS[name]
+    return known[name]
 
 
 def _norm(kind: str) -> str:

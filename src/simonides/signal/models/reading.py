@@ -16,6 +16,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.signal.critical import beta_of_std
+from simonides.signal.maps.activations import ACTIVATIONS
 from simonides.signal.maps.architecture import Architecture
 from simonides.signal.models.config import of_config
 
@@ -116,7 +117,7 @@ def _described(model: Any, block: Any, gains: dict[str, Any]) -> Architecture:
         return Architecture(
             heads=block.self_attn.num_heads,
             norm="pre" if block.norm_first else "post",
-            activation=_activation(block.activation),  # type: ignore[arg-type]
+            activation=_activation(block.activation),
             **gains,
         )
     if hasattr(getattr(model, "config", None), "to_dict"):
@@ -130,14 +131,12 @@ def _described(model: Any, block: Any, gains: dict[str, Any]) -> Architecture:
 
 
 def _activation(function: Any) -> str:
-    from torch import nn
-    from torch.nn import functional
-
-    known = {"relu": (functional.relu, nn.ReLU), "gelu": (functional.gelu, nn.GELU)}
-    for name, (plain, module) in known.items():
-        if function is plain or isinstance(function, module):
+    for name, activation in ACTIVATIONS.items():
+        if activation.is_in_torch(function):
             return name
-    raise arguments.refuse("activation", repr(function), "relu or gelu", _REMEDY)
+    raise arguments.refuse(
+        "activation", repr(function), f"one of {', '.join(ACTIVATIONS)}", _REMEDY
+    )
 
 
 def _matrices(block: Any) -> dict[str, Matrix]:

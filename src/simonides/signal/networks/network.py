@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import special
+
+from simonides.signal.maps.activations import activation_named
 
 if TYPE_CHECKING:
     from simonides.signal.maps.architecture import Architecture
@@ -149,27 +150,17 @@ def attend_back(
 
 def mlp(architecture: Architecture, weights: Weights, x: Array) -> tuple[Array, Array]:
     """Return the MLP's output and its activation's slopes, which the way back needs."""
-    assert weights.mlp_in is not None  # drawn where there is an activation
+    assert architecture.activation is not None  # or there is no MLP
+    assert weights.mlp_in is not None
     assert weights.mlp_out is not None
     field = x @ weights.mlp_in.T + weights.mlp_in_bias
-    if architecture.activation == "relu":
-        active = field > 0
-        return _out(weights, field * active), active.astype(x.dtype)
-    if architecture.activation == "tanh":
-        value = np.tanh(field)
-        return _out(weights, value), 1 - value * value
-    below = special.ndtr(field)
-    slope = below + field * np.exp(-field * field / 2) / x.dtype.type(math.sqrt(2 * math.pi))
-    return _out(weights, field * below), slope
+    values, slopes = activation_named(architecture.activation).function(field)
+    return values @ weights.mlp_out.T + weights.mlp_out_bias, slopes
 
 
 def mlp_back(weights: Weights, slopes: Array, gradient: Array) -> Array:
     """Return the gradient at the MLP's input."""
     return ((gradient @ weights.mlp_out) * slopes) @ weights.mlp_in
-
-
-def _out(weights: Weights, active: Array) -> Array:
-    return active @ weights.mlp_out.T + weights.mlp_out_bias  # type: ignore[union-attr]
 
 
 def _split(x: Array, heads: int) -> Array:

@@ -10,6 +10,7 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from simonides.signal.maps.activations import activation_named
 from simonides.signal.networks.network import draw_weights
 from simonides.signal.networks.observables import (
     gradient_statistics,
@@ -28,12 +29,6 @@ from simonides.signal.networks.simulation import (
 
 if TYPE_CHECKING:
     from simonides.signal.maps.architecture import Architecture
-
-_ACTIVATIONS: dict[str, Any] = {
-    "relu": functional.relu,
-    "gelu": functional.gelu,
-    "tanh": torch.tanh,
-}
 
 
 class Attention(nn.Module):
@@ -75,7 +70,9 @@ class Block(nn.Module):
         super().__init__()
         self._architecture = architecture
         self.attention = Attention(architecture)
-        mlp = architecture.activation is not None
+        name = architecture.activation
+        mlp = name is not None
+        self._activation: Any = None if name is None else activation_named(name).in_torch()
         dim, hidden = architecture.dim, architecture.hidden_dim
         self.mlp_in = nn.Linear(dim, hidden) if mlp else None
         self.mlp_out = nn.Linear(hidden, dim) if mlp else None
@@ -84,9 +81,9 @@ class Block(nn.Module):
         """Return tokens after the block."""
         asked = self._architecture
         x = self._after(asked.attention_skip * x + self.attention(self._before(x))[0])
-        if self.mlp_in is None or self.mlp_out is None or asked.activation is None:
+        if self.mlp_in is None or self.mlp_out is None:
             return x
-        active = _ACTIVATIONS[asked.activation](self.mlp_in(self._before(x)))
+        active = self._activation(self.mlp_in(self._before(x)))
         return self._after(asked.mlp_skip * x + self.mlp_out(active))
 
     def _before(self, x: torch.Tensor) -> torch.Tensor:
