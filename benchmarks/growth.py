@@ -54,8 +54,7 @@ def _rates(problem: OriginalProblem, threads: int) -> list[dict[str, Any]]:
         curvature, pairs = Curvature(hinge, np.float32), len(hinge.residuals)
         direction = hinge.gradient.astype(np.float32)
         seconds = {"scan": _best(lambda: problem.scan(hinge.images, 1.0, each))}
-        with curvature.shared():
-            seconds["curvature"] = _best(lambda: curvature(direction))
+        seconds["curvature"] = _best(lambda: curvature(direction))
     operations = {"scan": 2 * facts**2 * dim, "curvature": 4 * facts * dim**2 + 4 * pairs * dim}
     return [
         {

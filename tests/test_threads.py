@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from functools import partial
 
@@ -124,17 +124,23 @@ def test_long_work_is_done_two_at_a_time_and_answers_keep_their_order(two):
     assert matrix_threads() == {2}
 
 
-def test_an_error_drops_long_work_not_begun(two):
-    begun = []
+def test_an_error_drops_long_work_not_begun(two, monkeypatch):
+    begun, closing, shutdown = [], threading.Event(), ThreadPoolExecutor.shutdown
+
+    def close(pool, *arguments, **options):
+        closing.set()
+        shutdown(pool, *arguments, **options)
 
     def work(item):
         begun.append(item)
-        time.sleep(0.05)
+        if item > 0:
+            assert closing.wait(timeout=20)
         raise ValueError(f"item {item}")
 
+    monkeypatch.setattr(ThreadPoolExecutor, "shutdown", close)
     with pytest.raises(ValueError, match="item 0"):
         in_turn(work, range(100))
-    assert len(begun) < 10
+    assert len(begun) <= 3  # the first, and one more on each of two threads
     assert matrix_threads() == {2}
 
 
@@ -166,7 +172,7 @@ def test_blocks_depend_on_the_size_alone(two):
 
 @pytest.mark.parametrize(
     "name",
-    ["close", "gaps_and_spans", "share_slack", "pull", "curve", "bend", "serve"],
+    ["close", "gaps_and_spans", "share_slack", "pull", "curve"],
     ids=lambda name: name,
 )
 def test_compiled_loops_have_no_threads_of_their_own(name):
@@ -223,7 +229,7 @@ def test_every_pass_of_a_solver_keeps_to_one_pool(two, monkeypatch):
     monkeypatch.setattr("simonides.problems.scan._BLOCK_BYTES", 2**10)
     problem = DecoupledProblem.gaussian(60, 6, candidates=20, seed=0)
     feasibility(problem, threads=2, max_steps=5)
-    assert all(one for one, _ in seen)
+    assert all(single for single, _ in seen)
     assert len({worker for _, worker in seen}) == 2
 
 
@@ -234,41 +240,30 @@ def test_the_number_of_threads_changes_no_bit(kind, facts, monkeypatch):
     problem = KINDS[kind].gaussian(facts, 16, candidates=8, seed=2)
     monkeypatch.setattr("simonides.threads._LEAST_ROWS", 256)
     assert len(blocks(facts)) > 3
-    one, *others = (feasibility(problem, threads=count, max_steps=30) for count in (1, 2, 3))
+    alone, *others = (feasibility(problem, threads=count, max_steps=30) for count in (1, 2, 3))
     for other in others:
-        np.testing.assert_array_equal(other.weights, one.weights)
-        assert (other.status, other.steps, other.recalled) == (one.status, one.steps, one.recalled)
-        assert other.smallest_gap == one.smallest_gap
-        assert [step.objective for step in other.history] == [s.objective for s in one.history]
-        if one.multipliers is not None:
-            np.testing.assert_array_equal(other.multipliers.values, one.multipliers.values)
+        np.testing.assert_array_equal(other.weights, alone.weights)
+        assert (other.status, other.steps, other.recalled) == (
+            alone.status,
+            alone.steps,
+            alone.recalled,
+        )
+        assert other.smallest_gap == alone.smallest_gap
+        assert [step.objective for step in other.history] == [s.objective for s in alone.history]
+        if alone.multipliers is not None:
+            np.testing.assert_array_equal(other.multipliers.values, alone.multipliers.values)
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_number_of_threads_changes_no_bit_of_factors_and_margins(kind):
     problem = KINDS[kind].gaussian(600, 12, candidates=3, seed=2)
-    one, *others = (low_rank(problem, 6, threads=count, max_steps=6) for count in (1, 2, 3))
+    alone, *others = (low_rank(problem, 6, threads=count, max_steps=6) for count in (1, 2, 3))
     for other in others:
-        for left, right in zip(one.factors, other.factors, strict=True):
+        for left, right in zip(alone.factors, other.factors, strict=True):
             np.testing.assert_array_equal(left, right)
-        assert other.status is one.status
+        assert other.status is alone.status
     few = problem.prefix(520 if kind == "original" else 60)
-    one, *others = (maximum_margin(few, threads=count, max_steps=8) for count in (1, 2, 3))
+    alone, *others = (maximum_margin(few, threads=count, max_steps=8) for count in (1, 2, 3))
     for other in others:
-        np.testing.assert_array_equal(other.weights, one.weights)
-        assert (other.margin_lower, other.margin_upper) == (one.margin_lower, one.margin_upper)
-
-
-@pytest.mark.slow
-def test_two_threads_cost_no_more_work_than_one():
-    # Pools that fight spend an order of magnitude more processor time on spinning.
-    problem = OriginalProblem.gaussian(1000, 100, seed=0)
-    feasibility(problem, max_steps=2, threads=1)  # compiled and cached
-
-    def work(count):
-        with threadpool_limits(2, user_api="blas"):
-            began = time.process_time()
-            feasibility(problem, max_steps=12, threads=count)
-            return time.process_time() - began
-
-    assert min(work(2) for _ in range(3)) < 1.5 * min(work(1) for _ in range(3))
+        np.testing.assert_array_equal(other.weights, alone.weights)
+        assert (other.margin_lower, other.margin_upper) == (alone.margin_lower, alone.margin_upper)

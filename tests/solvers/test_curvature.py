@@ -11,7 +11,6 @@ from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, weights_of
 
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.hinge import curvature as module
-from simonides.solvers.hinge.bells import FOREVER, hear, ring
 from simonides.solvers.hinge.curvature import Curvature
 from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, Task
 from simonides.threads import blocks, crew
@@ -36,12 +35,12 @@ def test_the_curvature_against_dense_arithmetic(kind, facts, candidates, precisi
     if exact:
         assert curvature.trace == pytest.approx(trace, rel=1e-12)
     direction = weights_of(1.0, seed=2)
-    found = curvature(direction.astype(precision))
-    assert found.dtype == precision
+    product = curvature(direction.astype(precision))
+    assert product.dtype == precision
     leads = active @ direction.ravel()
     expected = (active.T @ (leads - same @ leads)).reshape(3, 4)
     # Differences of outputs cancel, by at most the ratio of lengths to spans: a few here.
-    error = np.linalg.norm(found - expected) / max(np.linalg.norm(expected), 1e-9)
+    error = np.linalg.norm(product - expected) / max(np.linalg.norm(expected), 1e-9)
     assert error < 200 * np.finfo(precision).eps
 
 
@@ -103,11 +102,11 @@ def test_outputs_in_other_units_have_the_same_curvature(scale, precision):
     problem, weights = make("original", 8), weights_of(0.3)
     scaled = OriginalProblem(problem.inputs, problem.outputs * scale)
     direction = weights_of(1.0, seed=2).astype(precision)
-    one, other = (
+    plain, rescaled = (
         Curvature(Hinge.at(Task(each, map), weights), precision)(direction)
         for each in (problem, scaled)
     )
-    np.testing.assert_allclose(one, other, rtol=1e-3, atol=1e-4)
+    np.testing.assert_allclose(plain, rescaled, rtol=1e-3, atol=1e-4)
 
 
 def many(kind, each):
@@ -127,77 +126,24 @@ def test_sharing_changes_no_bit(kind, precision, monkeypatch):
     for size in (1, 2, 3, 12):  # with and without a thread that has nothing to do
         with crew(size) as each:
             curvature = Curvature(many(kind, each), precision)
-            for _ in range(2):  # shared, by itself, and shared again
-                with curvature.shared():
-                    for direction, bent in zip(directions, expected, strict=True):
-                        np.testing.assert_array_equal(curvature(direction), bent)
-                np.testing.assert_array_equal(curvature(directions[0]), expected[0])
+            for direction, product in zip(directions, expected, strict=True):
+                np.testing.assert_array_equal(curvature(direction), product)
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+@pytest.mark.parametrize("error", [MemoryError, KeyboardInterrupt])
 def test_threads_are_free_again_after_an_error(error, monkeypatch):
     monkeypatch.setattr("simonides.threads._LEAST_ROWS", 64)
-    before = threading.active_count()
+    before, expected = threading.active_count(), Curvature(many("original", map), np.float32)
+
+    def fail(images, *_):
+        raise error("no room")
+
     with crew(3) as each:
         curvature = Curvature(many("original", each), np.float32)
-
-        def fail(products):
-            with curvature.shared():
-                for _ in range(products):
-                    curvature(weights_of(1.0))
-                raise error
-
-        for products in (0, 2):
-            with pytest.raises(error):
-                fail(products)
-        assert each(abs, range(-5, 0)) == [5, 4, 3, 2, 1]
-    assert threading.active_count() == before
-
-
-def test_a_bell_is_heard_by_a_waiting_thread():
-    asked, answered = np.zeros((2, 1), np.int64)
-    heard = []
-
-    def wait():
-        for times in (1, 3):
-            hear(asked, times, FOREVER)
-            heard.append(times)
-            ring(answered)
-
-    other = threading.Thread(target=wait)
-    other.start()
-    ring(asked)
-    assert hear(answered, 1, FOREVER) == 1
-    ring(asked)
-    assert heard == [1]  # it waits for a third time
-    ring(asked)
-    assert hear(answered, 2, FOREVER) == 2
-    other.join(timeout=20)
-    assert heard == [1, 3]
-    assert not other.is_alive()
-
-
-def test_a_bell_that_nobody_rings_is_not_waited_for_longer_than_asked():
-    assert hear(np.zeros(1, np.int64), 1, 5000) == 0
-
-
-def test_a_thread_that_fails_does_not_leave_the_others_waiting(monkeypatch):
-    monkeypatch.setattr("simonides.threads._LEAST_ROWS", 64)
-
-    def fail(*_):
-        raise MemoryError("no room to serve")
-
-    with crew(2) as each:
-        curvature = Curvature(many("original", each), np.float32)
-        curvature(weights_of(1.0))  # compiled
-        monkeypatch.setattr(module.kernels, "serve", fail)
-
-        def multiply():
-            with curvature.shared():
+        with monkeypatch.context() as broken:
+            broken.setattr(module.kernels, "curve", fail)
+            with pytest.raises(error, match="no room"):
                 curvature(weights_of(1.0))
-
-        with pytest.raises(MemoryError, match="no room to serve"):
-            multiply()
-        monkeypatch.undo()
-        monkeypatch.setattr("simonides.threads._LEAST_ROWS", 64)
-        multiply()
+        assert each(abs, range(-5, 0)) == [5, 4, 3, 2, 1]
+        np.testing.assert_array_equal(curvature(weights_of(1.0)), expected(weights_of(1.0)))
+    assert threading.active_count() == before

@@ -169,13 +169,12 @@ def _newton_direction(
     damping = precision(ridge + _DAMPING * curvature.trace / hinge.weights.size)
     downhill = -(hinge.gradient + ridge * hinge.weights)
     size = float(np.linalg.norm(downhill))
-    with curvature.shared():
-        direction, _ = conjugate_gradients(
-            lambda search: curvature(search) + damping * search,
-            (downhill / size).astype(precision),
-            forcing=forcing,
-            longest=_LONGEST_CG,
-        )
+    direction, _ = conjugate_gradients(
+        lambda search: curvature(search) + damping * search,
+        (downhill / size).astype(precision),
+        forcing=forcing,
+        longest=_LONGEST_CG,
+    )
     return np.asarray(direction.astype(np.float64) * size)
 
 

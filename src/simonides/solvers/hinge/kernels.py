@@ -7,10 +7,7 @@ decides about threads, so that they never fight with those of the matrix product
 
 from __future__ import annotations
 
-import numpy as np
-
 from simonides.compiled import kernel
-from simonides.solvers.hinge.bells import FOREVER, OVER, hear, ring
 
 _jit = kernel(fastmath=True, error_model="numpy")
 
@@ -120,30 +117,3 @@ def curve(images, targets, table, pointer, index, scales, price, leads, out):  #
             for k in range(width):
                 row[k] -= leads[pair] * rival[k]
             pair += 1
-
-
-@_jit
-def bend(blocks, edges, inputs, pairs, scales, price, leads, scratch, search, bent):  # type: ignore[no-untyped-def]
-    """Write, for some blocks of facts, what the curvature makes of the direction ``search``.
-
-    Block b has the facts from ``edges[b]`` up to ``edges[b + 1]`` and writes ``bent[b]``. ``pairs`` holds
-    targets, table, pointer and index as ``curve`` takes them, ``scratch`` two arrays for a block's rows.
-    """
-    targets, table, pointer, index = pairs
-    for block in range(blocks[0], blocks[1]):
-        low, high = edges[block], edges[block + 1]
-        own, images, pulled = inputs[low:high], scratch[0][: high - low], scratch[1][: high - low]
-        np.dot(own, search.T, images)
-        begins = pointer[low : high + 1]
-        curve(images, targets[low:high], table, begins, index, scales, price, leads, pulled)
-        np.dot(pulled.T, own, bent[block])
-
-
-@_jit
-def serve(asked, done, work):  # type: ignore[no-untyped-def]
-    """Bend blocks every time that is asked for, until it is over."""
-    turn = 1
-    while hear(asked, turn, FOREVER) < OVER:
-        bend(*work)
-        ring(done)
-        turn += 1

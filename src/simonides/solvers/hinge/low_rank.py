@@ -113,13 +113,12 @@ class _Factors:
 
         downhill = -self.gradient()
         size = float(np.linalg.norm(downhill))
-        with curvature.shared():
-            step, _ = conjugate_gradients(
-                operator,
-                (downhill / size).astype(precision),
-                forcing=_FORCING,
-                longest=_LONGEST_CG,
-            )
+        step, _ = conjugate_gradients(
+            operator,
+            (downhill / size).astype(precision),
+            forcing=_FORCING,
+            longest=_LONGEST_CG,
+        )
         curved = float(np.vdot(step, operator(step) - ridge * step)) * size**2
         step = step.astype(np.float64) * size
         return step, float(np.vdot(downhill, step)) - curved / 2
