@@ -18,6 +18,7 @@ release = version = simonides.__version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "sphinx.ext.mathjax",
     "sphinx-mathjax-offline",
@@ -34,6 +35,8 @@ pygments_style = "friendly"
 
 autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
+napoleon_google_docstring = False
+napoleon_use_rtype = False
 autodoc_typehints = "description"
 autodoc_type_aliases = {"Reals": "Reals", "Complexes": "Complexes"}
 

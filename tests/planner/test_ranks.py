@@ -5,8 +5,7 @@ import re
 import pytest
 
 from simonides.failures import BadArgumentError
-from simonides.planner.model import Layer, Model
-from simonides.planner.names import module_keys, short_names
+from simonides.planner.model import Layer, Model, module_keys, short_names
 from simonides.planner.plan import plan
 from simonides.planner.recommend import recommend
 from simonides.planner.source import read_model

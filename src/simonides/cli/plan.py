@@ -87,8 +87,8 @@ def _record(answer: Plan, advice: Recommendation | None) -> dict[str, Any]:
         "rank_for_all_layers": None if advice is None else advice.together,
         "rank_pattern": None if advice is None else advice.rank_pattern,
         "skipped": [
-            {"name": one.name, "shape": one.shape, "count": one.count, "reason": one.reason}
-            for one in answer.model.skipped
+            {"name": part.name, "shape": part.shape, "count": part.count, "reason": part.reason}
+            for part in answer.model.skipped
         ],
         "notes": [*answer.notes, *_rank_notes(answer, advice)],
     }

@@ -70,7 +70,10 @@ _ENCODER_KEYS = (
 )  # fmt: skip
 
 _EXPERTS = 8
+"""Of Mixtral 8x7B, by its published config."""
+
 _GPT2_VOCABULARY = 50257
+"""Of all sizes of GPT-2, by their published configs."""
 
 
 def _configs() -> dict[str, dict[str, Any]]:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _MOST_BLOCKS = 10**6
+"""Far beyond any model: a slip of the hand, refused before a total is printed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,17 +1,21 @@
-"""The header of a ``.safetensors`` file: names and shapes, without the weights.
+"""Files that others wrote: the header of a ``.safetensors`` file, and strict JSON.
 
 Eight bytes give the length of a JSON object that names each tensor's type, shape and bytes; the bytes
 follow. Nothing beyond the header is read, and no length is believed before the file's own size confirms it.
+
+Why not the format's own library: it is an extra that a plan does not need, and it takes what is refused
+here: a name that occurs twice (only the last counts) and control characters, which a terminal would obey.
 """
 
 from __future__ import annotations
 
+import json
 import os
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
-from simonides.planner.strict_json import read_object
 
 if TYPE_CHECKING:
     from simonides.failures import BadArgumentError
@@ -30,9 +34,16 @@ _OTHERS = {
 _BITS = {**_FLOATS, **_OTHERS}
 
 _LENGTH_BYTES = 8
+"""What the format gives the length of its header."""
+
 _MOST_ELEMENTS = 2**63 - 1
+"""What 64 bits count; beyond it no file can be meant, and products would grow without end."""
+
 _LONGEST_SHOWN = 120
+"""Characters of a stranger's text in a message: enough to know it by, too few to flood a screen."""
+
 _KIND = "a whole .safetensors file"
+_AGAIN = "pass another file or download it again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +59,7 @@ def read_header(path: str) -> dict[str, Tensor]:
 
     Raises ``ValueError`` naming the file if it is truncated, or its header is not what the format says:
     JSON with known types, whole sizes, and bytes that neither overlap nor leave gaps.
+
     """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
@@ -62,15 +74,14 @@ def read_header(path: str) -> dict[str, Tensor]:
         if length > size - _LENGTH_BYTES:
             raise _broken(path, f"its header claims {length:,} bytes, the file has {size:,}")
         text = file.read(length)
-    entries = read_object(path, text, _KIND, "pass another file or download it again")
+    entries = read_object(path, text, _KIND, _AGAIN)
     entries.pop("__metadata__", None)
     spans = {name: _span(path, name, entry) for name, entry in entries.items()}
     _check_layout(path, spans, size - _LENGTH_BYTES - length)
-    return {name: _tensor(entries[name]) for name in sorted(entries)}
-
-
-def _tensor(entry: dict[str, Any]) -> Tensor:
-    return Tensor(tuple(entry["shape"]), entry["dtype"] in _FLOATS)
+    return {
+        name: Tensor(tuple(entry["shape"]), entry["dtype"] in _FLOATS)
+        for name, entry in sorted(entries.items())
+    }
 
 
 def _span(path: str, name: str, entry: object) -> tuple[int, int]:
@@ -114,10 +125,41 @@ def _check_layout(path: str, spans: dict[str, tuple[int, int]], available: int) 
 
 
 def _broken(path: str, reason: str) -> BadArgumentError:
-    return arguments.refuse(
-        "file", path, _KIND, f"{reason}; pass another file or download it again"
-    )
+    return arguments.refuse("file", path, _KIND, f"{reason}; {_AGAIN}")
 
 
 def _shown(value: object) -> str:
     return repr(value)[:_LONGEST_SHOWN]
+
+
+def read_object(path: str, text: bytes, kind: str, remedy: str) -> dict[str, Any]:
+    """Return the JSON object in ``text``, which was read from ``path``, or refuse the file.
+
+    >>> read_object("config.json", b'{"n": 1}', "a config", "pass another")
+    {'n': 1}
+    """
+    try:
+        content = json.loads(
+            text.decode("utf-8"), object_pairs_hook=_each_key_once, parse_constant=_no_constant
+        )
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except ValueError as error:  # of JSON and of UTF-8 alike
+        reason = f"it is not JSON ({str(error)[:_LONGEST_SHOWN]})"
+    else:
+        if isinstance(content, dict):
+            return content
+        reason = f"it holds a {type(content).__name__}, not an object"
+    raise arguments.refuse("file", path, kind, f"{reason}; {remedy}")
+
+
+def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    mapping = dict(pairs)
+    if len(mapping) < len(pairs):
+        twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
+        raise ValueError(f"key {twice[:_LONGEST_SHOWN]!r} occurs twice")
+    return mapping
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is no JSON number")

@@ -1,11 +1,16 @@
-"""What the planner knows of a model: the shapes of its linear layers and its vocabulary."""
+"""What the planner knows of a model: the shapes and names of its linear layers, and its vocabulary."""
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from simonides import arguments
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +57,31 @@ class Model:
 
 
 def selected(model: Model, pattern: str) -> Model:
-    """Return the model with only the layers whose names match a shell pattern such as ``*mlp*``.
+    """Return the model with only the layers whose names match a shell pattern.
 
-    Raises ``ValueError`` naming the layers there are if none matches.
+    Parameters
+    ----------
+    model : Model
+        The model.
+    pattern : str
+        As in ``*mlp*``; capitals count.
+
+    Returns
+    -------
+    Model
+        The same but for its layers.
+
+    Raises
+    ------
+    ValueError
+        If no layer matches; the message names those there are.
+
+    Examples
+    --------
+    >>> model = Model("mine", "own", 100, (Layer("mlp.up", 8, 32), Layer("attn.q", 8, 8)))
+    >>> [layer.name for layer in selected(model, "*mlp*").layers]
+    ['mlp.up']
+
     """
     layers = tuple(layer for layer in model.layers if fnmatchcase(layer.name, pattern))
     if not layers:
@@ -63,3 +90,39 @@ def selected(model: Model, pattern: str) -> Model:
             "layers", pattern, "a pattern that matches one", f"there are {names}"
         )
     return replace(model, layers=layers)
+
+
+def short_names(names: Sequence[str]) -> list[str]:
+    """Return for each layer the shortest end of its name, past its numbers, that no other name has.
+
+    >>> short_names(["layer.*.attention.output.dense", "layer.*.output.dense", "lm_head"])
+    ['attention.output.dense', '*.output.dense', 'lm_head']
+    """
+    shared = Counter(end for name in set(names) for end in _ends(name))
+    return [_short(name, shared) for name in names]
+
+
+def module_keys(names: Sequence[str]) -> list[str]:
+    r"""Return the keys by which PEFT's ``rank_pattern`` finds the modules of each layer.
+
+    PEFT takes a key as a regular expression for the end of a module's name, from a dot on.
+
+    >>> module_keys(["layer.*.attention.output.dense", "layer.*.output.dense"])
+    ['attention.output.dense', '\\d+.output.dense']
+    """
+    return [name.replace("*", r"\d+") for name in short_names(names)]
+
+
+def _short(name: str, shared: Counter[str]) -> str:
+    ends = _ends(name)
+    numbers = [at for at, part in enumerate(name.split(".")) if part == "*"]
+    start = min(numbers[-1] + 1, len(ends) - 1) if numbers else 0
+    while start > 0 and shared[ends[start]] > 1:
+        start -= 1
+    return ends[start]
+
+
+def _ends(name: str) -> list[str]:
+    """Return the name and what is left of it after each dot."""
+    parts = name.split(".")
+    return [".".join(parts[start:]) for start in range(len(parts))]

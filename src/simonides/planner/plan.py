@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.planner.names import short_names
+from simonides.planner.model import short_names
 from simonides.theory.notes import (
     FEW_DIRECTIONS_NOTE,
     NEAR_OUTPUTS_NOTE,
@@ -58,7 +58,7 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class LayerBounds:
     """A layer and its bounds; ``lora`` is None unless a rank was asked for."""
 
     layer: Layer
@@ -85,7 +85,7 @@ class Plan:
     model: Model
     candidates: int
     lora_rank: int | None
-    rows: tuple[Row, ...]
+    rows: tuple[LayerBounds, ...]
 
     @property
     def total(self) -> Total:
@@ -138,7 +138,7 @@ class Plan:
             notes.append(f"{wide}: {NEAR_OUTPUTS_NOTE}")
         return tuple(notes)
 
-    def _where(self, holds: Callable[[Row], bool]) -> str:
+    def _where(self, holds: Callable[[LayerBounds], bool]) -> str:
         named = zip(self.names, self.rows, strict=True)
         return ", ".join(name for name, row in named if holds(row))
 
@@ -146,16 +146,34 @@ class Plan:
 def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None = None) -> Plan:
     """Return how many arbitrary facts each linear layer of a model can hold at most.
 
-    ``candidates`` are the outputs that compete, by default the model's vocabulary. Where ``lora_rank``
-    exceeds a layer's smaller dimension, that layer has its full rank.
+    Each layer by itself, as in :func:`simonides.capacity` at fixed candidates.
 
-    Raises ``ValueError`` if the vocabulary is unknown and no candidates are given, and for a rank that
-    no layer can have.
+    Parameters
+    ----------
+    model : Model
+        From :func:`simonides.planner.source.read_model`.
+    candidates : int, optional
+        Outputs that compete. Default: the model's vocabulary.
+    lora_rank : int, optional
+        Also as adapters of this rank; a layer whose smaller dimension is less has its full rank.
 
+    Returns
+    -------
+    Plan
+        Bounds layer by layer, totals and notes.
+
+    Raises
+    ------
+    ValueError
+        If the vocabulary is unknown and no candidates are given, and for a rank that no layer can have.
+
+    Examples
+    --------
     >>> from simonides.planner.source import read_model
     >>> first = plan(read_model("gpt2"), lora_rank=16).rows[0]
     >>> round(first.full.facts), round(first.lora.facts)
     (122474, 6013)
+
     """
     if candidates is None and model.vocabulary is None:
         raise arguments.refuse(
@@ -179,10 +197,9 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
     for layer in model.layers:
         full = bound(Setting(layer.dim_in, layer.dim_out, competing))
         lora = None if lora_rank is None else bound(at_rank(full.setting, lora_rank))
-        rows.append(Row(layer, full, lora))
-    kept = rows[0].full.setting.candidates
-    assert kept is not None  # a model has layers, and each setting the candidates
-    return Plan(model, kept, lora_rank, tuple(rows))
+        rows.append(LayerBounds(layer, full, lora))
+    assert competing is not None  # or it was refused above
+    return Plan(model, int(competing), lora_rank, tuple(rows))
 
 
 def at_rank(setting: Setting, rank: int) -> Setting:

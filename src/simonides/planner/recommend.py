@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.planner.names import module_keys
+from simonides.planner.model import module_keys
 from simonides.planner.plan import at_rank, bound
 
 if TYPE_CHECKING:
@@ -35,10 +35,30 @@ def recommend(plan: Plan, facts: int) -> Recommendation:
 
     For linear memories on their own, ranks below are ruled out by the upper bound; these are not promised.
 
+    Parameters
+    ----------
+    plan : Plan
+        What the layers could hold.
+    facts : int
+        How many they are to hold.
+
+    Returns
+    -------
+    Recommendation
+        Ranks, and their spelling for PEFT.
+
+    Raises
+    ------
+    ValueError
+        For a number of facts below one.
+
+    Examples
+    --------
     >>> from simonides.planner.plan import plan
     >>> from simonides.planner.source import read_model
     >>> recommend(plan(read_model("gpt2")), 20_000).together
     2
+
     """
     facts = arguments.whole("facts", facts, remedy="pass the number of facts to store")
     alone = tuple(_alone(row.full.setting, facts) for row in plan.rows)

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 from simonides import arguments
 from simonides.planner import families, tensors
 from simonides.planner.catalogue import CONFIGS
-from simonides.planner.header import LONGEST_HEADER, Tensor, read_header
-from simonides.planner.strict_json import read_object
+from simonides.planner.header import LONGEST_HEADER, Tensor, read_header, read_object
 
 if TYPE_CHECKING:
     from simonides.failures import BadArgumentError
@@ -17,24 +16,48 @@ if TYPE_CHECKING:
 
 _JSON = "a model's config.json or model.safetensors.index.json"
 _MOST_NAMED = 8
+"""Layers that a refusal names: some lines of a terminal, and enough to know the rest by."""
 
 
 def read_model(source: str) -> Model:
     """Return the model that a file describes or a name stands for.
 
-    ``source`` is a Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists
-    several of them, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`. Weights are
-    not read. Raises ``ValueError`` for anything else, and for weights that are packed into integers, as
-    their shapes need not be those of the layers; ``OSError`` if a file cannot be read.
+    Weights are not read.
 
+    Parameters
+    ----------
+    source : str
+        A Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists several of
+        them, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`.
+
+    Returns
+    -------
+    Model
+        Its linear layers and its vocabulary.
+
+    Raises
+    ------
+    ValueError
+        For anything else, and for weights that are packed into integers: their shapes need not be those
+        of the layers.
+    OSError
+        If a file cannot be read.
+
+    Examples
+    --------
     >>> [layer.name for layer in read_model("gpt2").layers][:2]
     ['h.*.attn.c_attn', 'h.*.attn.c_proj']
+
     """
     path = Path(source)
     if path.is_file():
-        found = _from_json(path) if path.suffix == ".json" else _from_tensors(source)
+        model = (
+            _from_json(path)
+            if path.suffix == ".json"
+            else tensors.model_of(source, read_header(source))
+        )
     elif source.lower() in CONFIGS:
-        found = families.model_of(source.lower(), CONFIGS[source.lower()])
+        model = families.model_of(source.lower(), CONFIGS[source.lower()])
     elif path.is_dir():
         raise arguments.refuse(
             "file", source, "a file, not a folder", "pass the config.json or .safetensors in it"
@@ -43,20 +66,20 @@ def read_model(source: str) -> Model:
         raise arguments.refuse(
             "file", source, "a file that exists or a known name", f"these are {', '.join(CONFIGS)}"
         )
-    if packed := [one for one in found.skipped if one.reason == tensors.PACKED]:
+    if packed := [part for part in model.skipped if part.reason == tensors.PACKED]:
         raise _unreadable(source, packed)
-    if not found.layers:
+    if not model.layers:
         raise arguments.refuse(
             "file", source, "a model with linear layers", "none of its tensors is one; pass another"
         )
-    return found
+    return model
 
 
 def _unreadable(source: str, packed: list[Skipped]) -> BadArgumentError:
     """Return the refusal of a quantised model: a total without these layers would mislead."""
-    names = ", ".join(one.name for one in packed[:_MOST_NAMED])
+    names = ", ".join(part.name for part in packed[:_MOST_NAMED])
     more = "" if len(packed) <= _MOST_NAMED else f" and {len(packed) - _MOST_NAMED} more"
-    matrices = sum(one.count for one in packed)
+    matrices = sum(part.count for part in packed)
     return arguments.refuse(
         "file",
         source,
@@ -71,14 +94,10 @@ def _from_json(path: Path) -> Model:
         raise arguments.refuse(
             "file", str(path), f"at most {LONGEST_HEADER:,} bytes", f"pass {_JSON}"
         )
-    found = read_object(str(path), path.read_bytes(), _JSON, "pass another")
-    if "weight_map" in found:
-        return tensors.model_of(str(path), _shards(path, found["weight_map"]))
-    return families.model_of(str(path), found)
-
-
-def _from_tensors(source: str) -> Model:
-    return tensors.model_of(source, read_header(source))
+    content = read_object(str(path), path.read_bytes(), _JSON, "pass another")
+    if "weight_map" in content:
+        return tensors.model_of(str(path), _shards(path, content["weight_map"]))
+    return families.model_of(str(path), content)
 
 
 def _shards(path: Path, homes: Any) -> dict[str, Tensor]:
@@ -87,19 +106,19 @@ def _shards(path: Path, homes: Any) -> dict[str, Tensor]:
         raise arguments.refuse(
             "file", str(path), _JSON, "its weight_map must give the name of a file for each tensor"
         )
-    found: dict[str, Tensor] = {}
+    shapes: dict[str, Tensor] = {}
     for home in sorted(set(homes.values())):
         for name, tensor in read_header(str(path.parent / home)).items():
             if homes.get(name) != home:
                 raise arguments.refuse(
                     "file", str(path), "the index of its files", f"{name!r} is not where it says"
                 )
-            found[name] = tensor
-    if missing := sorted(homes.keys() - found.keys()):
+            shapes[name] = tensor
+    if missing := sorted(homes.keys() - shapes.keys()):
         raise arguments.refuse(
             "file", str(path), "the index of its files", f"{missing[0]!r} is in none of them"
         )
-    return dict(sorted(found.items()))
+    return dict(sorted(shapes.items()))
 
 
 def _plain_name(home: object) -> bool:

@@ -22,6 +22,7 @@ _TOKEN_TABLES = (
 """Names under which models keep one vector per token."""
 
 _OTHER_TABLES = ("wpe", "relative_attention_bias")
+"""The same for positions."""
 
 _HEADS = ("lm_head", "embed_out", "output")
 """Names of the map from the last layer to the tokens; only at the top, or it is a block's own."""
@@ -43,8 +44,8 @@ def model_of(source: str, tensors: Mapping[str, Tensor]) -> Model:
     skipped: dict[str, tuple[tuple[int, ...], str]] = {}
     scaled = {
         _home(name)
-        for name, one in tensors.items()
-        if len(one.shape) > 1 and _SCALES.fullmatch(_last(name))
+        for name, tensor in tensors.items()
+        if len(tensor.shape) > 1 and _SCALES.fullmatch(_last(name))
     }
     for name, tensor in tensors.items():
         packed = _last(name) in _WEIGHTS or _home(name) in scaled
@@ -112,24 +113,24 @@ def _module(name: str) -> str:
 
 def _vocabulary(tensors: Mapping[str, Tensor]) -> int | None:
     """Return how many tokens there are by the table of their vectors, or else by the output head."""
-    matrices = {_module(name): one.shape for name, one in tensors.items() if len(one.shape) == 2}
+    matrices = {_module(name): each.shape for name, each in tensors.items() if len(each.shape) == 2}
     for name, (rows, _) in matrices.items():
         if _last(name) in _TOKEN_TABLES:
             return rows
     return next((shape[0] for name, shape in matrices.items() if name in _HEADS), None)
 
 
-def _alike(found: Mapping[str, Kind]) -> list[tuple[str, Kind, int]]:
+def _alike(kinds: Mapping[str, Kind]) -> list[tuple[str, Kind, int]]:
     """Return names with ``*`` for their numbers, where all of one such name are of one kind."""
     groups: dict[str, list[str]] = defaultdict(list)
-    for name in found:
+    for name in kinds:
         groups[_without_numbers(name)].append(name)
     rows = []
     for pattern, names in groups.items():
-        if len({found[name] for name in names}) == 1 and len(names) > 1:
-            rows.append((pattern, found[names[0]], len(names)))
+        if len({kinds[name] for name in names}) == 1 and len(names) > 1:
+            rows.append((pattern, kinds[names[0]], len(names)))
         else:
-            rows += [(name, found[name], 1) for name in names]
+            rows += [(name, kinds[name], 1) for name in names]
     return rows
 
 
