@@ -38,7 +38,6 @@ ROOMS = [
     "reproduction.run",
     "report",
     "cli",
-    "signal.network_options",
     "signal.commands",
     "cli.app",
 ]

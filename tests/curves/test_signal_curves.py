@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simonides.curves.catalogue import CURVES
-from simonides.signal.attention.attention import row_moments
+from simonides.signal.attention.softmax import row_moments
 from simonides.signal.maps.architecture import Architecture
 from simonides.signal.paper import curves as signal
 from simonides.signal.propagation import propagate

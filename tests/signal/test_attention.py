@@ -7,7 +7,7 @@ import pytest
 from scipy import integrate
 
 from simonides.signal.attention.asymptotic import asymptotic_statistics
-from simonides.signal.attention.attention import attention_statistics, pair_moments, row_moments
+from simonides.signal.attention.softmax import attention_statistics, pair_moments, row_moments
 
 # Tolerance of digits given to six places.
 DIGITS = 6e-7

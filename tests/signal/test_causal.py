@@ -8,7 +8,7 @@ import pytest
 
 from simonides.signal import Architecture, propagate, simulate, trainability_diagram
 from simonides.signal.maps.backward import Gradient
-from simonides.signal.maps.causal import Before
+from simonides.signal.maps.causal import CausalMask
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.propagation import statistics_of
 
@@ -21,7 +21,7 @@ ONE = Architecture(
 
 
 def mask(asked):
-    return Before(asked, lambda keys: statistics_of(replace(asked, tokens=keys), "exact"))
+    return CausalMask(asked, lambda keys: statistics_of(replace(asked, tokens=keys), "exact"))
 
 
 def layer_of(asked):

@@ -7,7 +7,7 @@ import warnings
 import pytest
 
 from simonides.signal import PoorTheoryWarning, read_config
-from simonides.signal.models.config import of_config
+from simonides.signal.models.reading import of_config
 
 BERT = {
     "model_type": "bert",

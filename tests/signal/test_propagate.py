@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simonides.signal import Architecture, PoorTheoryWarning, Thresholds, propagate
-from simonides.signal.attention.attention import row_moments
+from simonides.signal.attention.softmax import row_moments
 
 # The setting of the paper's first figure.
 FIGURE = Architecture(
@@ -164,7 +164,7 @@ def test_three_paths_back_through_frozen_attention():
 
 def test_tokens_that_lean_towards_their_query():
     # Off the diagonal, E (sum A E)² / v² is what keys of equal norm add at finite dimension.
-    from simonides.signal.attention.finite_width import corrected
+    from simonides.signal.attention.asymptotic import at_finite_width
     from simonides.signal.propagation import statistics_of
 
     variance, tokens, samples = 3.0, 16, 200_000
@@ -175,9 +175,9 @@ def test_tokens_that_lean_towards_their_query():
     asked = Architecture(tokens=tokens, dim=10**6, layers=1)
     plain = statistics_of(asked, "exact")
     at = np.array(variance), np.array(0.3)
-    added = asked.dim * (corrected(plain, asked)(*at).excess - plain(*at).excess)
+    added = asked.dim * (at_finite_width(plain, asked)(*at).excess - plain(*at).excess)
     # The head's own correction, of order 1/d_h = 1/d, is in both; it is taken out by its rule.
-    from simonides.signal.attention.finite_width import _averaged
+    from simonides.signal.attention.asymptotic import _averaged
 
     added -= asked.dim * (_averaged(plain, *at, asked.dim).excess - plain(*at).excess)
     error = values.std() / math.sqrt(samples)

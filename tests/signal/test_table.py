@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simonides.signal.attention import table
-from simonides.signal.attention.attention import attention_statistics
+from simonides.signal.attention.softmax import attention_statistics
 
 TOKENS = 40
 

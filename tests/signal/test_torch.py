@@ -38,7 +38,7 @@ def test_an_unknown_backend_is_refused():
 
 
 def test_the_text_is_python_s_own_help():
-    from simonides.signal.models.text import ALPHABET, letter_entropy, python_help
+    from simonides.signal.models.training import ALPHABET, letter_entropy, python_help
 
     codes = python_help()
     assert codes.size > 300_000
@@ -51,12 +51,11 @@ def test_the_text_is_python_s_own_help():
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 def test_training_agrees_with_the_class_inside_and_outside():
-    from simonides.signal.models.text import python_help
-    from simonides.signal.models.training import Schedule, train
+    from simonides.signal.models.training import TrainingSchedule, python_help, train
 
     text = python_help()
     asked = Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu", beta=0.5)
-    schedule = Schedule(steps=60, batch=16, warm_up=5, learning_rate=4e-3)
+    schedule = TrainingSchedule(steps=60, batch=16, warm_up=5, learning_rate=4e-3)
     for beta, skip, outcome in (
         (0.5, 0.8, "rank collapse"),
         (0.5, 3.0, "trainable"),
@@ -76,12 +75,12 @@ def test_training_agrees_with_the_class_inside_and_outside():
 
 
 def test_training_follows_its_seed():
-    from simonides.signal.models.training import Schedule, train
+    from simonides.signal.models.training import TrainingSchedule, train
 
     text = np.arange(2000) % 30
-    plan = Schedule(steps=2, batch=2)
+    plan = TrainingSchedule(steps=2, batch=2)
     first, again, other = (train(SMALL, seed, plan, text) for seed in (1, 1, 2))
     assert first.history == again.history
     assert first.history != other.history
     with pytest.raises(ValueError, match="steps = 0"):
-        Schedule(steps=0)
+        TrainingSchedule(steps=0)

@@ -6,73 +6,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simonides.signal.attention.attention import AttentionStatistics, attention_statistics
-    from simonides.signal.critical import (
-        beta_of_std,
-        chaotic_residual,
-        critical_beta,
-        critical_residual,
-        std_of_beta,
-    )
-    from simonides.signal.diagram import Axis, Diagram, trainability_diagram
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.models.config import read_config
-    from simonides.signal.models.measurement import measure
-    from simonides.signal.networks.simulation import Simulation, simulate
-    from simonides.signal.notes import PoorTheoryWarning
-    from simonides.signal.outcome import Outcome, Thresholds
-    from simonides.signal.propagation import Propagation, propagate
-    from simonides.signal.recommendation import Recommendation, recommend
+    from simonides.signal.attention.softmax import AttentionStatistics as AttentionStatistics
+    from simonides.signal.attention.softmax import attention_statistics as attention_statistics
+    from simonides.signal.critical import beta_of_std as beta_of_std
+    from simonides.signal.critical import chaotic_residual as chaotic_residual
+    from simonides.signal.critical import critical_beta as critical_beta
+    from simonides.signal.critical import critical_residual as critical_residual
+    from simonides.signal.critical import std_of_beta as std_of_beta
+    from simonides.signal.diagram import Axis as Axis
+    from simonides.signal.diagram import Diagram as Diagram
+    from simonides.signal.diagram import trainability_diagram as trainability_diagram
+    from simonides.signal.maps.activations import Activation as Activation
+    from simonides.signal.maps.architecture import Architecture as Architecture
+    from simonides.signal.models.measurement import ModelMeasurement as ModelMeasurement
+    from simonides.signal.models.measurement import measure as measure
+    from simonides.signal.models.reading import read_config as read_config
+    from simonides.signal.networks.simulation import Simulation as Simulation
+    from simonides.signal.networks.simulation import simulate as simulate
+    from simonides.signal.notes import PoorTheoryWarning as PoorTheoryWarning
+    from simonides.signal.outcome import Outcome as Outcome
+    from simonides.signal.outcome import Thresholds as Thresholds
+    from simonides.signal.propagation import Propagation as Propagation
+    from simonides.signal.propagation import propagate as propagate
+    from simonides.signal.recommendation import Initialisation as Initialisation
+    from simonides.signal.recommendation import recommend as recommend
 
-_HOMES = {
-    "Architecture": "maps.architecture",
-    "AttentionStatistics": "attention.attention",
-    "Axis": "diagram",
-    "Diagram": "diagram",
-    "Outcome": "outcome",
-    "PoorTheoryWarning": "notes",
-    "Propagation": "propagation",
-    "Recommendation": "recommendation",
-    "Simulation": "networks.simulation",
-    "Thresholds": "outcome",
-    "attention_statistics": "attention.attention",
-    "beta_of_std": "critical",
-    "chaotic_residual": "critical",
-    "critical_beta": "critical",
-    "critical_residual": "critical",
-    "measure": "models.measurement",
-    "propagate": "propagation",
-    "read_config": "models.config",
-    "recommend": "recommendation",
-    "simulate": "networks.simulation",
-    "std_of_beta": "critical",
-    "trainability_diagram": "diagram",
+_EXPORTS = {
+    "attention.softmax": ("AttentionStatistics", "attention_statistics"),
+    "critical": (
+        *("beta_of_std", "chaotic_residual", "critical_beta", "critical_residual", "std_of_beta"),
+    ),
+    "diagram": ("Axis", "Diagram", "trainability_diagram"),
+    "maps.activations": ("Activation",),
+    "maps.architecture": ("Architecture",),
+    "models.measurement": ("ModelMeasurement", "measure"),
+    "models.reading": ("read_config",),
+    "networks.simulation": ("Simulation", "simulate"),
+    "notes": ("PoorTheoryWarning",),
+    "outcome": ("Outcome", "Thresholds"),
+    "propagation": ("Propagation", "propagate"),
+    "recommendation": ("Initialisation", "recommend"),
 }
+_HOMES = {name: module for module, names in _EXPORTS.items() for name in names}
 
-__all__ = [
-    "Architecture",
-    "AttentionStatistics",
-    "Axis",
-    "Diagram",
-    "Outcome",
-    "PoorTheoryWarning",
-    "Propagation",
-    "Recommendation",
-    "Simulation",
-    "Thresholds",
-    "attention_statistics",
-    "beta_of_std",
-    "chaotic_residual",
-    "critical_beta",
-    "critical_residual",
-    "measure",
-    "propagate",
-    "read_config",
-    "recommend",
-    "simulate",
-    "std_of_beta",
-    "trainability_diagram",
-]
+__all__ = sorted(_HOMES)
 
 
 def __getattr__(name: str) -> object:

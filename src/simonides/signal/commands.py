@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,20 +12,51 @@ import typer
 from simonides import arguments
 from simonides.cli import options, output
 from simonides.cli.grouped import grouped
-from simonides.signal import network_options as network  # noqa: TC001 - typer reads it
+from simonides.cli.progress import plain_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from simonides.curves.table import Table
     from simonides.signal.diagram import Axis, Diagram
     from simonides.signal.maps.architecture import Architecture
     from simonides.signal.propagation import Propagation
-    from simonides.signal.recommendation import Recommendation
+    from simonides.signal.recommendation import Initialisation
 
 _ROWS_SHOWN = 24
+"""Blocks printed, about a screen; JSON has all."""
+
 _MOST_POINTS = 1000
+"""Of an axis: a million points together, in which a picture shows no more."""
+
 _LETTERS = "·REXV"
 """One for each outcome, in their order."""
+
+Config = Annotated[str | None, typer.Option(help="Read sizes and scales from a config.json.")]
+Layers = Annotated[int | None, typer.Option(help="Number of blocks.")]
+Dim = Annotated[int | None, typer.Option(help="Embedding dimension.")]
+Tokens = Annotated[int | None, typer.Option(help="Length of the context.")]
+Heads = Annotated[int | None, typer.Option(help="Attention heads (default: 1).")]
+Norm = Annotated[str | None, typer.Option(help="LayerNorm 'pre' or 'post' (default: post).")]
+Activation = Annotated[
+    str | None,
+    typer.Option(
+        help="'relu', 'gelu', 'tanh', your own as module:object, or 'none': no MLP (default: relu)."
+    ),
+]
+Cosine = Annotated[float | None, typer.Option(help="Cosine of two embedded tokens (0.1).")]
+Beta = Annotated[float | None, typer.Option(help="Strength of the scores (0.4).")]
+Std = Annotated[
+    float | None, typer.Option(help="Instead of --beta: deviation of query and key weights.")
+]
+Skip = Annotated[float | None, typer.Option(help="What multiplies the residual stream (1).")]
+Set = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="Any other field of Architecture: NAME=VALUE, may be repeated."),
+]
+FiniteWidth = Annotated[
+    bool, typer.Option(help="Add the leading corrections in head dimension and dimension.")
+]
 
 app = typer.Typer(
     name="signal",
@@ -34,14 +66,102 @@ app = typer.Typer(
 )
 
 
+@dataclass(frozen=True)
+class Network:
+    """What describes a transformer, all but the scales of its weights and skips."""
+
+    config: Config = None
+    layers: Layers = None
+    dim: Dim = None
+    tokens: Tokens = None
+    heads: Heads = None
+    norm: Norm = None
+    activation: Activation = None
+    cosine: Cosine = None
+    others: Set = None
+
+    def architecture(self) -> Architecture:
+        """Return the architecture that the options describe."""
+        from simonides.signal.maps.architecture import Architecture
+        from simonides.signal.models.reading import read_config
+
+        described = {**self._fields(), **_assignments(self.others or [])}
+        if self.config is not None:
+            with plain_warnings():
+                return read_config(self.config, **described)
+        for name in ("layers", "dim", "tokens"):
+            if name not in described:
+                raise arguments.refuse(name, None, "given", f"pass --{name}, or --config FILE")
+        return Architecture(**described)
+
+    def _fields(self) -> dict[str, Any]:
+        names = ("layers", "dim", "tokens", "heads", "norm", "cosine", "activation")
+        described = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if self.activation == "none":
+            described["activation"] = None
+        return described
+
+
+@dataclass(frozen=True)
+class ScaledNetwork(Network):
+    """A transformer with the scales of its weights and skips."""
+
+    beta: Beta = None
+    std: Std = None
+    skip: Skip = None
+
+    def architecture(self) -> Architecture:
+        """Return the architecture that the options describe."""
+        architecture = super().architecture()
+        if self.std is None:
+            return architecture
+        if self.beta is not None or "beta" in _assignments(self.others or []):
+            raise arguments.refuse("std", self.std, "given without a beta", "drop one of them")
+        from simonides.signal.critical import beta_of_std
+
+        beta = beta_of_std(self.std, architecture.dim, architecture.tokens)
+        return replace(architecture, beta=beta)
+
+    def _fields(self) -> dict[str, Any]:
+        scales = {"beta": self.beta, "attention_skip": self.skip, "mlp_skip": self.skip}
+        passed = {name: value for name, value in scales.items() if value is not None}
+        return {**super()._fields(), **passed}
+
+
+def _assignments(texts: list[str]) -> dict[str, Any]:
+    from simonides.signal.maps.architecture import Architecture
+
+    names = [field.name for field in fields(Architecture)]
+    values: dict[str, Any] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        name = name.strip().replace("-", "_")
+        if not equals or name not in names:
+            raise arguments.refuse("set", text, "NAME=VALUE", f"names are {', '.join(names)}")
+        values[name] = _value(value.strip())
+    return values
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue  # not a number of this kind: the next, or a word
+    return text
+
+
 @app.command()
 @grouped
 def propagate(
-    asked: network.ScaledNetwork,
+    network: ScaledNetwork,
     method: Annotated[
         str, typer.Option(help="Attention 'exact' or 'asymptotic' (infinitely many tokens).")
     ] = "exact",
-    finite_width: network.FiniteWidth = False,
+    finite_width: FiniteWidth = False,
     plot: options.Plot = None,
     as_json: options.Json = False,
 ) -> None:
@@ -52,25 +172,22 @@ def propagate(
     from simonides.signal.paper.curves import propagation_table
     from simonides.signal.propagation import propagate as follow
 
-    architecture = asked.architecture()
-    if plot is not None:
-        options.check_plot(plot)
-    with _notes_printed():
-        found = follow(architecture, method=method, finite_width=finite_width)  # type: ignore[arg-type]
-    picture = None if plot is None else options.draw_to(plot, propagation_table(found))
+    with _checked(network, plot) as architecture:
+        way = follow(architecture, method=method, finite_width=finite_width)  # type: ignore[arg-type]
+    picture = _drawn(plot, propagation_table(way))
     if as_json:
-        output.print_json({**_record(found), **({} if picture is None else {"plot": picture})})
+        output.print_json({**_record(way), **picture})
         return
-    output.print_table(_title(found), *_table(found), notes=found.notes)
-    output.print_line(f"class: {found.outcome}")
-    if picture:
-        output.print_line(f"picture: {picture}")
+    title = f"A signal through {_words(architecture)}"
+    output.print_table(title, *_rows(way), notes=way.notes)
+    output.print_line(f"class: {way.outcome}")
+    _print_picture(picture)
 
 
 @app.command()
 @grouped
 def recommend(
-    asked: network.Network,
+    network: Network,
     safety: Annotated[float, typer.Option(help="Fraction of the critical beta to use.")] = 0.5,
     target: Annotated[float, typer.Option(help="Largest cosine after the last layer.")] = 0.9,
     plot: options.Plot = None,
@@ -83,34 +200,28 @@ def recommend(
     Example: simonides signal recommend --layers 24 --dim 768 --tokens 512 --norm post
     """
     from simonides.signal.paper.curves import propagation_table
-    from simonides.signal.recommendation import recommend as find
+    from simonides.signal.recommendation import recommend as scales_for
 
-    architecture = asked.architecture()
-    if plot is not None:
-        options.check_plot(plot)
-    with _notes_printed():
-        found = find(architecture, safety=safety, target=target)
-    picture = None if plot is None else options.draw_to(plot, propagation_table(found.propagation))
+    with _checked(network, plot) as architecture:
+        advice = scales_for(architecture, safety=safety, target=target)
+    picture = _drawn(plot, propagation_table(advice.propagation))
     if as_json:
-        record = {**_record(found.propagation), **_recommended(found)}
-        output.print_json({**record, **({} if picture is None else {"plot": picture})})
+        output.print_json({**_record(advice.propagation), **_scales(advice), **picture})
         return
-    output.print_table(
-        f"To initialise {_network(architecture)}", ["", ""], _advice(found), found.propagation.notes
-    )
-    if picture:
-        output.print_line(f"picture: {picture}")
+    title = f"To initialise {_words(architecture)}"
+    output.print_table(title, ["", ""], _advice(advice), advice.propagation.notes)
+    _print_picture(picture)
 
 
 @app.command()
 @grouped
 def diagram(
-    asked: network.ScaledNetwork,
+    network: ScaledNetwork,
     x: Annotated[str, typer.Option(help="NAME=LOW:HIGH:COUNT, any hyper-parameter.")] = (
         "beta=0.1:4:60"
     ),
     y: Annotated[str, typer.Option(help="NAME=LOW:HIGH:COUNT, another.")] = "skip=0.2:5:25",
-    finite_width: network.FiniteWidth = False,
+    finite_width: FiniteWidth = False,
     plot: options.Plot = None,
     as_json: options.Json = False,
 ) -> None:
@@ -123,123 +234,110 @@ def diagram(
     from simonides.signal.diagram import trainability_diagram
     from simonides.signal.paper.curves import diagram_table
 
-    architecture = asked.architecture()
-    if plot is not None:
-        options.check_plot(plot)
-    with _notes_printed():
-        found = trainability_diagram(
+    with _checked(network, plot) as architecture:
+        classes = trainability_diagram(
             architecture, _axis("x", x), _axis("y", y), finite_width=finite_width
         )
-    picture = None if plot is None else options.draw_to(plot, diagram_table(found))
+    picture = _drawn(plot, diagram_table(classes))
     if as_json:
-        record = _diagram_record(found)
-        output.print_json({**record, **({} if picture is None else {"plot": picture})})
+        output.print_json({**_diagram_record(classes), **picture})
         return
-    _print_diagram(found)
-    if picture:
-        output.print_line(f"picture: {picture}")
+    _print_diagram(classes)
+    _print_picture(picture)
 
 
 @contextmanager
-def _notes_printed() -> Iterator[None]:
-    """Leave out warnings whose text the answer carries as notes."""
+def _checked(network: Network, plot: str | None) -> Iterator[Architecture]:
+    """Yield the architecture of a command; warnings are left out, as the answer carries them as notes."""
     from simonides.signal.notes import PoorTheoryWarning
 
+    architecture = network.architecture()
+    if plot is not None:
+        options.check_plot(plot)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)
-        yield
+        yield architecture
 
 
-def _record(found: Propagation) -> dict[str, Any]:
-    critical = found.beta_critical
+def _drawn(plot: str | None, table: Table) -> dict[str, str]:
+    """Draw a table if a picture is wanted, and return where it is, as JSON has it."""
+    return {} if plot is None else {"plot": options.draw_to(plot, table)}
+
+
+def _print_picture(picture: dict[str, str]) -> None:
+    if picture:
+        output.print_line(f"picture: {picture['plot']}")
+
+
+def _record(way: Propagation) -> dict[str, Any]:
+    critical = way.beta_critical
     return {
         "beta_critical": float(critical.min()),
-        "class": str(found.outcome),
-        "cosine": found.cosine.tolist(),
-        "entropy": found.entropy.tolist(),
-        "entropy_fraction": found.entropy_fraction.tolist(),
-        "participation": found.participation.tolist(),
-        "norm": found.norm.tolist(),
-        "beta": found.beta.tolist(),
+        "class": str(way.outcome),
+        "cosine": way.cosine.tolist(),
+        "entropy": way.entropy.tolist(),
+        "entropy_fraction": way.entropy_fraction.tolist(),
+        "participation": way.participation.tolist(),
+        "norm": way.norm.tolist(),
+        "beta": way.beta.tolist(),
         "beta_critical_by_layer": critical.tolist(),
-        "gradient": found.gradients.tokens.tolist(),
-        "query_gradient": found.gradients.query.tolist(),
-        "key_gradient": found.gradients.key.tolist(),
-        "value_gradient": found.gradients.value.tolist(),
-        "architecture": _fields(found.architecture),
-        "notes": list(found.notes),
+        "gradient": way.gradients.tokens.tolist(),
+        "query_gradient": way.gradients.query.tolist(),
+        "key_gradient": way.gradients.key.tolist(),
+        "value_gradient": way.gradients.value.tolist(),
+        "architecture": asdict(way.architecture),
+        "notes": list(way.notes),
     }
 
 
-def _recommended(found: Recommendation) -> dict[str, Any]:
-    asked = found.architecture
+def _scales(advice: Initialisation) -> dict[str, Any]:
+    names = ("attention_skip", "mlp_skip", "value_variance", "mlp_out_variance")
     return {
-        "beta_recommended": asked.beta,
-        "std": found.std,
-        "attention_skip": asked.attention_skip,
-        "mlp_skip": asked.mlp_skip,
-        "value_variance": asked.value_variance,
-        "mlp_out_variance": asked.mlp_out_variance,
-        "layer_beta": found.layer_beta.tolist(),
-        "layer_std": found.layer_std.tolist(),
+        "beta_recommended": advice.architecture.beta,
+        "std": advice.std,
+        **{name: getattr(advice.architecture, name) for name in names},
+        "layer_beta": advice.layer_beta.tolist(),
+        "layer_std": advice.layer_std.tolist(),
     }
 
 
-def _fields(asked: Architecture) -> dict[str, Any]:
-    from dataclasses import asdict
-
-    return asdict(asked)
-
-
-def _network(asked: Architecture) -> str:
-    return f"{asked.layers} {asked.norm}-norm blocks of dimension {asked.dim:,} on {asked.tokens:,} tokens"
+def _words(architecture: Architecture) -> str:
+    blocks = f"{architecture.layers} {architecture.norm}-norm blocks"
+    return f"{blocks} of dimension {architecture.dim:,} on {architecture.tokens:,} tokens"
 
 
-def _title(found: Propagation) -> str:
-    return f"A signal through {_network(found.architecture)}"
-
-
-def _table(found: Propagation) -> tuple[list[str], list[list[str]]]:
-    asked = found.architecture
-    step = max(1, asked.layers // _ROWS_SHOWN)
-    shown = sorted({*range(0, asked.layers, step), asked.layers - 1})
+def _rows(way: Propagation) -> tuple[list[str], list[list[str]]]:
+    layers = way.architecture.layers
+    step = max(1, layers // _ROWS_SHOWN)
     rows = [
         [
             str(layer + 1),
-            f"{found.cosine[layer + 1]:.4f}",
-            f"{found.entropy_fraction[layer]:.3f}",
-            f"{found.participation[layer]:.4f}",
-            f"{found.beta[layer]:.3g}",
-            f"{found.beta_critical[layer]:.3g}",
-            f"{found.gradients.tokens[layer]:.3g}",
+            f"{way.cosine[layer + 1]:.4f}",
+            f"{way.entropy_fraction[layer]:.3f}",
+            f"{way.participation[layer]:.4f}",
+            f"{way.beta[layer]:.3g}",
+            f"{way.beta_critical[layer]:.3g}",
+            f"{way.gradients.tokens[layer]:.3g}",
         ]
-        for layer in shown
+        for layer in sorted({*range(0, layers, step), layers - 1})
     ]
-    header = [
-        "block",
-        "cosine",
-        "H / log T",
-        "participation",
-        "beta",
-        "critical",
-        "gradient",
-    ]
-    return header, rows
+    return ["block", "cosine", "H / log T", "participation", "beta", "critical", "gradient"], rows
 
 
-def _advice(found: Recommendation) -> list[list[str]]:
-    asked, way = found.architecture, found.propagation
+def _advice(advice: Initialisation) -> list[list[str]]:
+    architecture, way = advice.architecture, advice.propagation
     rows = [
-        ["critical beta, first layer", f"{found.beta_critical:.4g}"],
-        ["beta to use", f"{asked.beta:.4g}"],
-        ["standard deviation of query and key weights", f"{found.std:.4g}"],
-        ["the same in the last layer", f"{found.layer_std[-1]:.4g}"],
+        ["critical beta, first layer", f"{advice.beta_critical:.4g}"],
+        ["beta to use", f"{architecture.beta:.4g}"],
+        ["standard deviation of query and key weights", f"{advice.std:.4g}"],
+        ["the same in the last layer", f"{advice.layer_std[-1]:.4g}"],
     ]
-    if asked.norm == "post":
-        rows.append(["skip strength, at least", f"{asked.attention_skip:.4g}"])
+    if architecture.norm == "post":
+        rows.append(["skip strength, at least", f"{architecture.attention_skip:.4g}"])
     else:
-        rows.append(["value variance times fan-in, at most", f"{asked.value_variance:.4g}"])
-        rows.append(["second MLP variance times fan-in, at most", f"{asked.mlp_out_variance:.4g}"])
+        value, second = architecture.value_variance, architecture.mlp_out_variance
+        rows.append(["value variance times fan-in, at most", f"{value:.4g}"])
+        rows.append(["second MLP variance times fan-in, at most", f"{second:.4g}"])
     return [
         *rows,
         ["cosine after the last layer", f"{way.cosine[-1]:.4f}"],
@@ -266,40 +364,35 @@ def _axis(option: str, text: str) -> Axis:
     count = arguments.whole(option, count, most=_MOST_POINTS, remedy="pass how many values")
     name = name.strip().replace("-", "_")
     values = np.linspace(low, high, count)
-    if name in WHOLE:
-        values = np.unique(np.round(values))
-    return Axis(name, tuple(values.tolist()))
+    return Axis(name, tuple((np.unique(np.round(values)) if name in WHOLE else values).tolist()))
 
 
-def _diagram_record(found: Diagram) -> dict[str, Any]:
+def _diagram_record(classes: Diagram) -> dict[str, Any]:
+    columns = ("cosine", "least_entropy", "participation", "gradient", "frozen_layer")
     return {
-        "x": list(found.x_axis.values),
-        "y": list(found.y_axis.values),
-        "class": [[str(name) for name in row] for row in found.names()],
-        "cosine": found.cosine.tolist(),
-        "x_axis": found.x_axis.name,
-        "y_axis": found.y_axis.name,
-        "least_entropy": found.least_entropy.tolist(),
-        "participation": found.participation.tolist(),
-        "gradient": found.gradient.tolist(),
-        "frozen_layer": found.frozen_layer.tolist(),
-        "architecture": _fields(found.architecture),
-        "notes": list(found.notes),
+        "x": list(classes.x_axis.values),
+        "y": list(classes.y_axis.values),
+        "class": [[str(name) for name in row] for row in classes.names()],
+        "x_axis": classes.x_axis.name,
+        "y_axis": classes.y_axis.name,
+        **{name: getattr(classes, name).tolist() for name in columns},
+        "architecture": asdict(classes.architecture),
+        "notes": list(classes.notes),
     }
 
 
-def _print_diagram(found: Diagram) -> None:
+def _print_diagram(classes: Diagram) -> None:
     """Print one letter for each point, the largest y on top."""
     from simonides.signal.outcome import OUTCOMES
 
-    output.print_line(f"Trainability of {_network(found.architecture)}")
-    output.print_line(f"{found.y_axis.name}")
-    for value, row in reversed(list(zip(found.y_axis.values, found.outcome, strict=True))):
+    output.print_line(f"Trainability of {_words(classes.architecture)}")
+    output.print_line(f"{classes.y_axis.name}")
+    for value, row in reversed(list(zip(classes.y_axis.values, classes.outcome, strict=True))):
         output.print_line(f"{value:9.4g} " + "".join(_LETTERS[code] for code in row))
-    x = found.x_axis
+    x = classes.x_axis
     output.print_line(f"{'':10}{x.values[0]:<.4g} to {x.values[-1]:.4g}: {x.name}")
-    present = sorted(set(found.outcome.ravel().tolist()))
+    present = sorted(set(classes.outcome.ravel().tolist()))
     meanings = [f"{_LETTERS[code]} {OUTCOMES[code]}" for code in present]
     output.print_line(f"{'':10}{', '.join(meanings)}")
-    for note in found.notes:
+    for note in classes.notes:
         output.print_line(f"  {note}")

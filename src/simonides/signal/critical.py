@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.attention.attention import checked_tokens
+from simonides.signal.attention.softmax import checked_tokens
 from simonides.signal.maps.activations import activation_named
 
 if TYPE_CHECKING:
@@ -24,12 +24,29 @@ if TYPE_CHECKING:
 
 
 def critical_beta(cosine: float, *, norm: float = 1.0) -> float:
-    """Return the beta at which attention over tokens of that cosine freezes.
+    r"""Return the beta at which attention over tokens of that cosine freezes: :math:`\sqrt{2/(1-c)}`.
 
-    ``norm`` is the squared norm of a token over the dimension.
+    Parameters
+    ----------
+    cosine : float
+        Mean cosine of two tokens.
+    norm : float
+        Squared norm of a token over the dimension; LayerNorm makes it 1.
 
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    BadArgumentError
+        If the cosine is negative or 1, or the norm not positive.
+
+    Examples
+    --------
     >>> round(critical_beta(0.0), 6), round(critical_beta(0.5), 6)
     (1.414214, 2.0)
+
     """
     cosine = _cosine("cosine", cosine)
     norm = arguments.real("norm", norm, least=0, open_least=True, remedy="LayerNorm makes it 1")
@@ -39,12 +56,34 @@ def critical_beta(cosine: float, *, norm: float = 1.0) -> float:
 def critical_residual(
     layers: int, *, value_variance: float = 1.0, cosine: float = 0.1, target: float = 0.9
 ) -> float:
-    """Return the weakest skip that keeps the cosine below ``target``: post-norm, attention only.
+    r"""Return the weakest skip that keeps the cosine below a target: post-norm blocks of attention alone.
 
-    Holds below the critical beta. For blocks with an MLP see ``recommend``.
+    :math:`\alpha_c^2 = \sigma_V^2 / ((\text{odds}_*/\text{odds}_0)^{1/L} - 1)`, below the critical beta.
+    For blocks with an MLP see ``recommend``.
 
+    Parameters
+    ----------
+    layers : int
+        Number of blocks, L.
+    value_variance : float
+        Fan-in times the variance of the value weights, σ_V².
+    cosine, target : float
+        Of two tokens at the input, and after the last block.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    BadArgumentError
+        If the target does not lie above the cosine at the start.
+
+    Examples
+    --------
     >>> round(critical_residual(24), 3)
     2.231
+
     """
     layers = arguments.whole("layers", layers, remedy="pass the number of blocks")
     value_variance = _gain("value_variance", value_variance)
@@ -88,7 +127,24 @@ def mlp_stretch(architecture: Architecture) -> float:
 def chaotic_residual(architecture: Architecture) -> float:
     r"""Return the attention skip above which collapse is no longer a fixed point, whatever the depth.
 
-    :math:`\alpha_c^2 = \sigma_V^2/(\chi - 1)`; infinite where the MLP is not chaotic (ReLU).
+    :math:`\alpha_c^2 = \sigma_V^2/(\chi - 1)` with χ as in ``mlp_stretch``.
+
+    Parameters
+    ----------
+    architecture : Architecture
+        Post-norm blocks.
+
+    Returns
+    -------
+    float
+        Infinite where the MLP is not chaotic, as ReLU never is.
+
+    Examples
+    --------
+    >>> from simonides.signal import Architecture
+    >>> chaotic_residual(Architecture(tokens=64, dim=64, layers=2, activation="relu"))
+    inf
+
     """
     stretch = mlp_stretch(architecture)
     if stretch <= 1:
@@ -97,10 +153,33 @@ def chaotic_residual(architecture: Architecture) -> float:
 
 
 def std_of_beta(beta: float, dim: int, tokens: float) -> float:
-    """Return the standard deviation of query and key weights that gives a beta.
+    r"""Return the standard deviation of query and key weights that gives a beta.
 
+    It is :math:`\sqrt{\beta\sqrt{\log T}/d}`.
+
+    Parameters
+    ----------
+    beta : float
+        Strength of the scores.
+    dim : int
+        Embedding dimension, d.
+    tokens : float
+        Length of the context, T.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    BadArgumentError
+        If an argument is out of range.
+
+    Examples
+    --------
     >>> round(std_of_beta(0.4, 768, 512), 4)
     0.0361
+
     """
     beta = _gain("beta", beta)
     dim = arguments.whole("dim", dim, remedy="pass the embedding dimension")
@@ -108,10 +187,33 @@ def std_of_beta(beta: float, dim: int, tokens: float) -> float:
 
 
 def beta_of_std(std: float, dim: int, tokens: float, *, key_std: float | None = None) -> float:
-    """Return the beta of query weights of that standard deviation, keys having their own if given.
+    """Return the beta of query and key weights of a standard deviation: the inverse of ``std_of_beta``.
 
+    Parameters
+    ----------
+    std : float
+        Of the query weights.
+    dim : int
+        Embedding dimension.
+    tokens : float
+        Length of the context.
+    key_std : float, optional
+        Of the key weights. Default: the same.
+
+    Returns
+    -------
+    float
+
+    Raises
+    ------
+    BadArgumentError
+        If an argument is out of range.
+
+    Examples
+    --------
     >>> round(beta_of_std(0.02, 768, 512), 3)
     0.123
+
     """
     std = _gain("std", std)
     key_std = std if key_std is None else _gain("key_std", key_std)

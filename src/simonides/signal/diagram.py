@@ -14,7 +14,7 @@ from simonides.signal.maps.backward import gradients
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning, caveats
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
-from simonides.signal.propagation import Method, attending_of, statistics_of
+from simonides.signal.propagation import Method, mask_of, statistics_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +44,26 @@ WHOLE = ("tokens", "dim", "layers", "heads", "hidden")
 
 @dataclass(frozen=True)
 class Axis:
-    """A hyper-parameter and the values it takes."""
+    """A hyper-parameter and the values it takes.
+
+    Parameters
+    ----------
+    name : str
+        A numeric field of ``Architecture``, or ``skip``: both skips together.
+    values : tuple of float
+        At least one.
+
+    Raises
+    ------
+    BadArgumentError
+        If there is no such hyper-parameter, or no value.
+
+    Examples
+    --------
+    >>> Axis.of("beta", range(3)).values
+    (0.0, 1.0, 2.0)
+
+    """
 
     name: str
     values: tuple[float, ...]
@@ -66,10 +85,23 @@ class Axis:
 class Diagram:
     """Networks over two axes: arrays have one row for each y and one column for each x.
 
-    ``outcome`` holds positions in ``OUTCOMES``; ``cosine`` is that after the last layer,
-    ``least_entropy`` the smallest over log T, ``participation`` the largest, ``gradient`` the squared
-    gradient at the first layer over that at the last, ``frozen_layer`` the first layer (from 1) whose
-    beta exceeds its critical value, 0 for none.
+    Attributes
+    ----------
+    architecture : Architecture
+    x_axis, y_axis : Axis
+    outcome : array of int
+        Positions in ``OUTCOMES``; ``names`` has them in words.
+    cosine : array
+        After the last layer.
+    least_entropy, participation : array
+        The smallest entropy over log T, the largest participation.
+    gradient : array
+        Squared gradient at the first layer over that at the last.
+    frozen_layer : array of int
+        The first layer (from 1) whose beta exceeds its critical value, 0 for none.
+    notes : tuple of str
+        Where the theory is known to be poor.
+
     """
 
     architecture: Architecture
@@ -97,10 +129,45 @@ def trainability_diagram(
     finite_width: bool = False,
     thresholds: Thresholds | None = None,
 ) -> Diagram:
-    """Return the class of the architecture at every pair of values of two hyper-parameters.
+    """Class an architecture at every pair of values of two hyper-parameters.
 
-    An axis is a name and its values. Each number of tokens needs its table of attention statistics,
-    which takes seconds the first time.
+    Parameters
+    ----------
+    architecture : Architecture
+        All that the axes do not vary.
+    x_axis, y_axis : Axis or tuple
+        A name and its values.
+    method : {"table", "exact", "asymptotic"}
+        As in ``propagate``. Each number of tokens needs its table, which takes seconds the first time.
+    finite_width : bool
+        Whether to add the leading corrections in the head dimension and the dimension.
+    thresholds : Thresholds, optional
+        Where trainable ends.
+
+    Returns
+    -------
+    Diagram
+
+    Raises
+    ------
+    BadArgumentError
+        If both axes vary the same, or a value is one that no network can have.
+
+    Warns
+    -----
+    PoorTheoryWarning
+        Where the theory is known to be poor.
+
+    Examples
+    --------
+    >>> from simonides.signal import Architecture
+    >>> network = Architecture(tokens=16, dim=64, layers=6)
+    >>> diagram = trainability_diagram(
+    ...     network, ("beta", [0.5, 3.0]), ("skip", [1.0, 3.0]), method="exact"
+    ... )
+    >>> print(*diagram.names()[1], sep=", ")
+    trainable, entropy collapse
+
     """
     x_axis, y_axis = _axis(x_axis), _axis(y_axis)
     if set(_fields(x_axis.name)) & set(_fields(y_axis.name)):
@@ -110,7 +177,6 @@ def trainability_diagram(
     for axis in (x_axis, y_axis):
         for value in axis.values:
             _with(architecture, axis.name, value)  # refuses what no network can have
-    asked = thresholds or Thresholds()
     shape = (len(y_axis.values), len(x_axis.values))
     whole = [axis for axis in (x_axis, y_axis) if axis.name in WHOLE]
     varied = {
@@ -121,27 +187,17 @@ def trainability_diagram(
         )
         if axis.name in CONTINUOUS
     }
-    found = {name: np.empty(shape) for name in _COLUMNS}
+    columns = {name: np.empty(shape) for name in _COLUMNS}
     notes: dict[str, None] = {}
     for changes, block in _blocks(architecture, whole, x_axis, shape):
-        part, said = _points(changes, varied, method, finite_width, asked)
+        part, said = _points(changes, varied, method, finite_width, thresholds or Thresholds())
         notes |= dict.fromkeys(said)
         for name, values in part.items():
-            found[name][block] = np.broadcast_to(values, found[name][block].shape)
+            columns[name][block] = np.broadcast_to(values, columns[name][block].shape)
     for note in notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
-    return Diagram(
-        architecture,
-        x_axis,
-        y_axis,
-        found["outcome"].astype(np.int64),
-        found["cosine"],
-        found["least_entropy"],
-        found["participation"],
-        found["gradient"],
-        found["frozen_layer"].astype(np.int64),
-        tuple(notes),
-    )
+    codes: Any = {name: columns[name].astype(np.int64) for name in ("outcome", "frozen_layer")}
+    return Diagram(architecture, x_axis, y_axis, **{**columns, **codes}, notes=tuple(notes))
 
 
 _COLUMNS = ("outcome", "cosine", "least_entropy", "participation", "gradient", "frozen_layer")
@@ -166,8 +222,8 @@ def _points(
     first = np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0)
     entropy = np.min(np.array([layer.attention.entropy for layer in layers]), axis=0)
     entropy = entropy / math.log(architecture.tokens)
-    attending = attending_of(architecture, method, finite_width=finite_width)
-    gain = gradients(architecture, gains, layers, attending).tokens[0]
+    mask = mask_of(architecture, method, finite_width=finite_width)
+    gain = gradients(architecture, gains, layers, mask).tokens[0]
     notes = caveats(
         architecture,
         frozen=first > 0,

@@ -15,7 +15,14 @@ if TYPE_CHECKING:
 
 
 class Outcome(StrEnum):
-    """The class of a network at initialisation."""
+    """The class of a network at initialisation: trainable, or the way in which it fails.
+
+    Examples
+    --------
+    >>> print(Outcome.RANK_COLLAPSE)
+    rank collapse
+
+    """
 
     TRAINABLE = "trainable"
     RANK_COLLAPSE = "rank collapse"
@@ -31,10 +38,27 @@ OUTCOMES = tuple(Outcome)
 class Thresholds:
     """Where trainable ends.
 
-    Tokens have collapsed when 1 - cosine at the last layer is below ``cosine_gap``. Attention has
-    collapsed when beta exceeds its critical value at any layer, or the entropy falls below
-    ``entropy_fraction`` of log T (0 leaves that out). Gradients explode or vanish when their squared
-    norm changes by more than ``gradient_decades`` powers of ten from the last layer to the first.
+    Attention has also collapsed where beta exceeds its critical value at any layer.
+
+    Parameters
+    ----------
+    cosine_gap : float
+        Tokens have collapsed when 1 - cosine at the last layer is below it.
+    entropy_fraction : float
+        Attention has collapsed when its entropy falls below this fraction of log T; 0 leaves that out.
+    gradient_decades : float
+        Gradients explode or vanish when their squared norm changes by more powers of ten than this.
+
+    Raises
+    ------
+    BadArgumentError
+        If a threshold is out of range.
+
+    Examples
+    --------
+    >>> Thresholds(gradient_decades=3.0).cosine_gap
+    0.01
+
     """
 
     cosine_gap: float = 0.01
@@ -74,9 +98,9 @@ def classes(
         (Outcome.EXPLODING, decades > thresholds.gradient_decades),
         (Outcome.VANISHING, decades < -thresholds.gradient_decades),
     ]
-    found = np.select(
+    codes = np.select(
         [failed for _, failed in checks],
         [OUTCOMES.index(outcome) for outcome, _ in checks],
         OUTCOMES.index(Outcome.TRAINABLE),
     )
-    return np.asarray(found, dtype=np.int64)
+    return np.asarray(codes, dtype=np.int64)

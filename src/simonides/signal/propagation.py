@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.attention.asymptotic import asymptotic_statistics
-from simonides.signal.attention.attention import AttentionStatistics, attention_statistics
-from simonides.signal.attention.finite_width import corrected
+from simonides.signal.attention.asymptotic import asymptotic_statistics, at_finite_width
+from simonides.signal.attention.softmax import AttentionStatistics, attention_statistics
 from simonides.signal.attention.table import attention_table
-from simonides.signal.maps.backward import Attending, Everywhere, Gradients, gradients
-from simonides.signal.maps.causal import Before
+from simonides.signal.maps.backward import FullMask, Gradients, gradients
+from simonides.signal.maps.causal import CausalMask
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning, caveats
 from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
@@ -35,9 +34,19 @@ METHODS: tuple[str, ...] = get_args(Method)
 class Propagation:
     """A signal's way through the layers.
 
-    ``cosine`` and ``norm`` (squared, over the dimension) have one entry for the input and one after
-    each block. ``variance`` of the scores, ``entropy``, ``participation`` and ``beta_critical`` have
-    one for each block. ``notes`` say where the theory is known to be poor.
+    Attributes
+    ----------
+    architecture : Architecture
+    cosine, norm : array
+        Of tokens (``norm`` squared, over the dimension), at the input and after each block.
+    beta, beta_critical, variance, entropy, participation : array
+        Of each block's attention; ``variance`` is that of the scores.
+    gradients : Gradients
+        Squared gradients at ``tokens`` and of ``query``, ``key`` and ``value`` weights.
+    outcome : Outcome
+    notes : tuple of str
+        Where the theory is known to be poor.
+
     """
 
     architecture: Architecture
@@ -66,20 +75,54 @@ def propagate(
     finite_width: bool = False,
     thresholds: Thresholds | None = None,
 ) -> Propagation:
-    """Return cosine, norm, entropy, participation and gradients of every layer.
+    r"""Follow a signal through the layers: cosine, norm, entropy, participation and gradients.
 
-    ``betas`` gives each layer its own beta. ``method="table"`` interpolates attention statistics
-    (error about 1e-3), ``"asymptotic"`` takes their limit of many tokens, as the paper does.
-    ``finite_width`` adds the leading corrections in the head dimension and the dimension. Warns
-    where the theory is known to be poor.
+    For tokens of cosine c attention puts out :math:`q = \sigma_V^2 [1 - (1-c)(1-Y)]` and the gap
+    :math:`\sigma_V^2 (1-c)(Y-O)`, with attention statistics Y, O at beta² log T (1 - c).
+
+    Parameters
+    ----------
+    architecture : Architecture
+        The network and its start.
+    betas : sequence of float, optional
+        A beta for each layer, instead of the architecture's.
+    method : {"exact", "table", "asymptotic"}
+        Attention statistics: "table" interpolates them (error about 1e-3), "asymptotic" takes their
+        limit of many tokens, as the paper does.
+    finite_width : bool
+        Whether to add the leading corrections in the head dimension and the dimension.
+    thresholds : Thresholds, optional
+        Where trainable ends.
+
+    Returns
+    -------
+    Propagation
+
+    Raises
+    ------
+    BadArgumentError
+        If there is no such method, or not one beta for each layer.
+
+    Warns
+    -----
+    PoorTheoryWarning
+        Where the theory is known to be poor.
+
+    Examples
+    --------
+    >>> from simonides.signal import Architecture
+    >>> way = propagate(Architecture(tokens=128, dim=256, layers=24, attention_skip=2, mlp_skip=2))
+    >>> print(f"{way.cosine[-1]:.3f}: {way.outcome}")
+    0.985: trainable
+
     """
     gains = Gains.of(architecture)
     if betas is not None:
         gains = gains.at_layers(_checked(betas, architecture.layers))
     statistics = statistics_of(architecture, method, finite_width=finite_width)
     layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
-    attending = attending_of(architecture, method, finite_width=finite_width)
-    back = gradients(architecture, gains, layers, attending)
+    mask = mask_of(architecture, method, finite_width=finite_width)
+    back = gradients(architecture, gains, layers, mask)
     entering = _values(layer.at_attention.relative for layer in layers)
     leaving = _values(layer.relative for layer in layers)
     beta = _values(layer.beta for layer in layers)
@@ -96,7 +139,7 @@ def propagate(
     )
     for note in notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
-    found = classes(
+    code = classes(
         final_gap=leaving[-1],
         frozen=frozen,
         least_entropy=np.asarray(np.min(entropy) / math.log(architecture.tokens)),
@@ -114,7 +157,7 @@ def propagate(
         participation=_values(layer.attention.participation for layer in layers),
         beta_critical=critical,
         gradients=back,
-        outcome=OUTCOMES[int(found)],
+        outcome=OUTCOMES[int(code)],
         notes=notes,
     )
 
@@ -132,16 +175,14 @@ def statistics_of(
         statistics = asymptotic_statistics(architecture.tokens)
     else:
         statistics = _one_by_one(architecture.tokens)
-    return corrected(statistics, architecture) if finite_width else statistics
+    return at_finite_width(statistics, architecture) if finite_width else statistics
 
 
-def attending_of(
-    architecture: Architecture, method: Method, *, finite_width: bool = False
-) -> Attending:
+def mask_of(architecture: Architecture, method: Method, *, finite_width: bool = False) -> FullMask:
     """Return which keys an architecture's queries see, as the way back needs it."""
     if not architecture.causal:
-        return Everywhere(architecture)
-    return Before(
+        return FullMask(architecture)
+    return CausalMask(
         architecture,
         lambda keys: statistics_of(
             replace(architecture, tokens=keys), method, finite_width=finite_width
@@ -152,18 +193,16 @@ def attending_of(
 def _one_by_one(tokens: int) -> Statistics:
     def statistics(variance: Reals, correlation: Reals) -> AttentionStatistics:
         variance, correlation = np.broadcast_arrays(variance, correlation)
-        found = [
+        points = [
             attention_statistics(float(v), float(r), tokens)
             for v, r in zip(variance.flat, correlation.flat, strict=True)
         ]
-        return AttentionStatistics(
-            **{
-                field.name: np.array([getattr(one, field.name) for one in found]).reshape(
-                    variance.shape
-                )
-                for field in fields(AttentionStatistics)
-            }
-        )
+        columns = {
+            field.name: np.array([getattr(point, field.name) for point in points])
+            for field in fields(AttentionStatistics)
+        }
+        shape = variance.shape
+        return AttentionStatistics(**{name: part.reshape(shape) for name, part in columns.items()})
 
     return statistics
 

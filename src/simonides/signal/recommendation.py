@@ -20,25 +20,36 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals, Truths
     from simonides.signal.maps.architecture import Architecture
 
-SAFETY = 0.5
-TARGET = 0.9
 _STRONGEST_SKIP = 1e4
 _WEAKEST_BRANCH = 1e-8
+"""Ends of the search: a block then changes the stream by 1e-8 of its square, nothing at any depth."""
+
 _CANDIDATES, _ROUNDS = 33, 4
+"""Values tried at once, and how often the gap between two is cut in 32: the edge within 2e-5."""
+
 _CLOSE = 1e-6
+"""Relative change of a beta that no longer matters."""
+
 _WRITING = ("value_variance", "value_bias_variance", "mlp_out_variance")
 """What branches write to the stream with; the MLP's bias is one variance for both of its layers."""
 
 
 @dataclass(frozen=True)
-class Recommendation:
+class Initialisation:
     """An architecture's recommended scales and what they lead to.
 
-    ``propagation.architecture`` carries them: one beta for all layers, and the weakest skip (post-norm)
-    or the strongest branches (pre-norm) for which the cosine stays below the target. ``beta_critical``
-    is that of the most exposed layer, where tokens have least in common: the first, unless the cosine
-    falls with depth. ``layer_beta`` and ``layer_std`` use the same fraction of each layer's own
-    critical value, as it is with these betas.
+    Attributes
+    ----------
+    propagation : Propagation
+        The way through the recommended ``architecture``: one beta for all layers, and the weakest skip
+        (post-norm) or the strongest branches (pre-norm) for which the cosine stays below the target.
+    beta_critical : float
+        Of the layer where tokens have least in common: the first, unless the cosine falls with depth.
+    layer_beta, layer_std : array
+        The same fraction of each layer's own critical value, as it is with these betas.
+    std : float
+        Standard deviation of query and key weights.
+
     """
 
     propagation: Propagation
@@ -54,20 +65,44 @@ class Recommendation:
     @property
     def std(self) -> float:
         """Return the standard deviation of query and key weights."""
-        asked = self.architecture
-        return std_of_beta(asked.beta, asked.dim, asked.tokens)
+        network = self.architecture
+        return std_of_beta(network.beta, network.dim, network.tokens)
 
 
 def recommend(
-    architecture: Architecture, *, safety: float = SAFETY, target: float = TARGET
-) -> Recommendation:
-    """Return scales for an architecture; its own beta and skips are replaced.
+    architecture: Architecture, *, safety: float = 0.5, target: float = 0.9
+) -> Initialisation:
+    """Recommend scales of weights and skips that keep tokens apart and attention spread.
 
-    ``safety`` is the fraction of the critical beta used, ``target`` the largest cosine allowed after
-    the last layer. Post-norm strengthens the skip: with a LayerNorm after every sum only the ratio of
-    skip and branch matters. Pre-norm keeps a skip of 1, whose stream would otherwise grow without
-    bound, and scales down what the branches write (``value_variance`` and its bias,
-    ``mlp_out_variance``).
+    Post-norm strengthens the skip: with a LayerNorm after every sum only the ratio of skip and branch
+    matters. Pre-norm keeps a skip of 1, whose stream would otherwise grow without bound, and scales down
+    what the branches write (``value_variance`` and its bias, ``mlp_out_variance``).
+
+    Parameters
+    ----------
+    architecture : Architecture
+        Its own beta and skips are replaced.
+    safety : float
+        Fraction of the critical beta to use.
+    target : float
+        Largest cosine allowed after the last layer.
+
+    Returns
+    -------
+    Initialisation
+
+    Raises
+    ------
+    BadArgumentError
+        If no skip or branch leads to the target.
+
+    Examples
+    --------
+    >>> from simonides.signal import Architecture
+    >>> advice = recommend(Architecture(tokens=16, dim=64, layers=6))  # a table takes seconds
+    >>> round(advice.architecture.beta, 3), round(advice.std, 3)
+    (0.745, 0.139)
+
     """
     safety = arguments.real(
         "safety", safety, least=0, most=1, open_least=True, remedy="pass a fraction, 0.5 by default"
@@ -82,40 +117,40 @@ def recommend(
         remedy="it lies between the cosine of the input and 1",
     )
     critical = critical_beta(architecture.cosine)
-    found = _at(architecture, safety * critical, target)
-    while (lowest := float(found.beta_critical.min())) < critical * (1 - _CLOSE):
+    way = _at(architecture, safety * critical, target)
+    while (lowest := float(way.beta_critical.min())) < critical * (1 - _CLOSE):
         # Tokens part with depth, so that a later layer freezes first.
         critical = max(lowest * (1 - _CLOSE), critical_beta(0.0))
-        found = _at(architecture, safety * critical, target)
-    asked = found.architecture
-    layer_beta = _of_layers(found, safety)
-    layer_std = np.array([std_of_beta(beta, asked.dim, asked.tokens) for beta in layer_beta])
-    return Recommendation(found, critical, layer_beta, layer_std)
+        way = _at(architecture, safety * critical, target)
+    dim, tokens = architecture.dim, architecture.tokens
+    layer_beta = _of_layers(way, safety)
+    layer_std = np.array([std_of_beta(beta, dim, tokens) for beta in layer_beta])
+    return Initialisation(way, critical, layer_beta, layer_std)
 
 
 def _at(architecture: Architecture, beta: float, target: float) -> Propagation:
     """Return the way through the network with this beta, and what keeps its cosine below a target."""
-    asked = replace(architecture, beta=beta)
+    scaled = replace(architecture, beta=beta)
     if architecture.norm == "post":
-        skip = _weakest_skip(asked, target)
-        return propagate(replace(asked, attention_skip=skip, mlp_skip=skip), method="table")
-    asked = replace(asked, attention_skip=1.0, mlp_skip=1.0)
-    scale = _strongest_branch(asked, target)
-    asked = replace(asked, **{name: scale * getattr(asked, name) for name in _WRITING})
-    return propagate(asked, method="table")
+        skip = _weakest_skip(scaled, target)
+        return propagate(replace(scaled, attention_skip=skip, mlp_skip=skip), method="table")
+    scaled = replace(scaled, attention_skip=1.0, mlp_skip=1.0)
+    scale = _strongest_branch(scaled, target)
+    scaled = replace(scaled, **{name: scale * getattr(scaled, name) for name in _WRITING})
+    return propagate(scaled, method="table")
 
 
-def _of_layers(found: Propagation, safety: float) -> Reals:
+def _of_layers(way: Propagation, safety: float) -> Reals:
     """Return the betas that are the same fraction of each layer's critical value.
 
     A layer's critical value depends on the betas before it, so each round settles one layer more.
     """
-    betas = safety * found.beta_critical
-    for _ in range(found.architecture.layers):
+    architecture, betas = way.architecture, safety * way.beta_critical
+    for _ in range(architecture.layers):
         before = betas
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", PoorTheoryWarning)  # said of the network recommended
-            way = propagate(found.architecture, betas=betas.tolist(), method="table")
+            way = propagate(architecture, betas=betas.tolist(), method="table")
         betas = safety * way.beta_critical
         if np.allclose(betas, before, rtol=_CLOSE):
             break

@@ -25,8 +25,13 @@ STEP = 0.3
 """Step in y: the kernels' Fourier transforms, Γ(k + iω), have fallen to 1e-14 at 2π/STEP."""
 
 _REACH = 9.0
+"""Deviations beyond which a normal variable has probability 2e-19: less than rounding."""
+
 _DECAY = 21.0
+"""Integrands fall at least as e^y below the first point that matters: e^-21 is 1e-9."""
+
 _LARGEST_EXPONENT = 700.0
+"""Beyond it exp overflows; the kernels have long been zero there."""
 
 
 def levels(deviation: float, tokens: float) -> Reals:
@@ -51,13 +56,10 @@ def smoothed(x: Reals, deviation: float, powers: tuple[int, ...], reach: float) 
     z, weights = normal_rule(deviation, reach)
     exponent = np.minimum(x[..., None] + deviation * z, _LARGEST_EXPONENT)
     growth = np.exp(exponent)
-    found = []
-    for power in powers:
-        if power == 0:
-            found.append(-np.expm1(-growth) @ weights)
-        else:
-            found.append(np.exp(power * exponent - growth) @ weights)
-    return found
+    return [
+        (np.exp(power * exponent - growth) if power else -np.expm1(-growth)) @ weights
+        for power in powers
+    ]
 
 
 def normal_rule(deviation: float, reach: float = _REACH) -> tuple[Reals, Reals]:

@@ -17,16 +17,17 @@ from simonides.signal.maps.activations import activation_named
 Norm = Literal["pre", "post"]
 NORMS: tuple[Norm, ...] = ("pre", "post")
 
-MOST_TOKENS = 10**9
-MOST_LAYERS = 100_000
 MOST_GAIN = 1e6
+"""Any number does that lies beyond all in use: a table of tanh reaches twice as far."""
 
 _SIZES = {
-    "tokens": (2, MOST_TOKENS, "attention needs two tokens to compare"),
+    "tokens": (2, 10**9, "attention needs two tokens to compare"),
     "dim": (1, 10**9, "pass the embedding dimension"),
-    "layers": (1, MOST_LAYERS, "pass the number of blocks"),
+    "layers": (1, 100_000, "pass the number of blocks"),
     "heads": (1, 10**6, "pass the number of attention heads"),
 }
+"""Least and most, beyond all in use, and the remedy."""
+
 _GAINS = {
     "beta": "pass the strength of the scores; critical near sqrt(2 / (1 - cosine))",
     "value_variance": "pass fan-in times the variance of the value weights",
@@ -44,14 +45,43 @@ class Architecture:
     """A stack of transformer blocks and the scales its weights are drawn at.
 
     Post-norm blocks do ``x ← LN(a x + Attention(x))``, ``x ← LN(m x + MLP(x))`` with skips a and m;
-    pre-norm blocks ``x ← a x + Attention(LN x)``, ``x ← m x + MLP(LN x)``. ``activation=None`` is a
-    block without an MLP, ``output_variance=None`` attention without an output projection.
-    ``centred`` attention subtracts 1/T from every weight (gain control). ``cosine`` is that of two
-    embedded tokens, ``input_variance`` their squared norm over the dimension, which only pre-norm
-    sees.
+    pre-norm blocks ``x ← a x + Attention(LN x)``, ``x ← m x + MLP(LN x)``.
 
+    Parameters
+    ----------
+    tokens, dim, layers, heads : int
+        Length of the context, embedding dimension, blocks, attention heads.
+    hidden : int, optional
+        Width of the MLP. Default: four times ``dim``.
+    norm : {"post", "pre"}
+        Where LayerNorm stands.
+    activation : str or None
+        An activation by name, or yours as ``module:object``; None is a block without an MLP.
+    beta : float
+        Strength of the scores: √(σ_Q² σ_K²) = beta √(log T).
+    value_variance, output_variance, mlp_in_variance, mlp_out_variance : float
+        Fan-in times variance of weights; ``output_variance=None`` is attention without a projection.
+    value_bias_variance, mlp_bias_variance : float
+        Variances of biases.
+    attention_skip, mlp_skip : float
+        What multiplies the residual stream: a and m.
+    centred : bool
+        Whether attention subtracts 1/T from every weight (gain control).
+    causal : bool
+        Whether queries see only the keys before them, and their own.
+    cosine, input_variance : float
+        Of two embedded tokens, and their squared norm over the dimension, which only pre-norm sees.
+
+    Raises
+    ------
+    BadArgumentError
+        If a field is out of range.
+
+    Examples
+    --------
     >>> Architecture(tokens=512, dim=768, layers=12, heads=12).head_dim
     64
+
     """
 
     tokens: int

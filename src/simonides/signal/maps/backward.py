@@ -21,19 +21,17 @@ and a sublayer's gradient is their sum. The skip adds :math:`\alpha^2`; a LayerN
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides.signal.maps.activations import activation_named
+from simonides.signal.maps.forward import NOTHING
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
     from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import Gains, Layer, Sublayer
-
-
-_NOTHING = 1e-300
+    from simonides.signal.maps.forward import BlockState, Gains, Sublayer
 
 
 @dataclass(frozen=True)
@@ -67,56 +65,112 @@ class Gradient:
 
     def over(self, norm: Reals) -> Gradient:
         """Return both before a LayerNorm of streams with these squared norms: of each point or group."""
-        norm = np.maximum(norm, _NOTHING)
+        norm = np.maximum(norm, NOTHING)
         if self.own.ndim == self.shared.ndim:
             return self.scaled(1 / norm)
         norm = np.broadcast_to(norm, self.own.shape)
         return Gradient(self.own / norm, self.shared / np.sqrt(norm[:, None] * norm[None]))
 
 
-class Attending(Protocol):
-    """Which keys queries see: what depends on it on the way back."""
+@dataclass(frozen=True)
+class FullMask:
+    """Every query sees every key: all positions are alike.
+
+    What follows of it on the way back; another mask overrides all of it.
+    """
+
+    architecture: Architecture
 
     def start(self, shape: tuple[int, ...]) -> Gradient:
         """Return the gradient that a random loss sends back."""
+        return Gradient(np.ones(shape), np.zeros(shape))
 
     def means(self, back: Gradient) -> tuple[Reals, Reals]:
         """Return D and X averaged over positions."""
+        return back.own, back.shared
 
-    def excess(self, gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+    def excess(self, _gains: Gains, layers: list[BlockState]) -> list[tuple[Reals, Reals]]:
         """Return by how much streams of positions exceed the late ones', before attention and MLP."""
+        nothing = np.zeros(())  # no position differs
+        return [(nothing, nothing)] * len(layers)
 
-    def before_norm(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+    def before_norm(self, _gains: Gains, layer: BlockState, back: Gradient) -> Gradient:
         """Return the gradient before the LayerNorm that follows post-norm attention."""
+        return back.scaled(norm_slope(layer.at_attention))
 
-    def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+    def attention(self, gains: Gains, layer: BlockState, back: Gradient) -> Gradient:
         """Return what attention sends back by its values, queries and keys."""
+        centred, others = self.architecture.centred, self.architecture.tokens - 1
+        own, shared = back.own, back.shared
+        statistics, gap = layer.attention, layer.at_attention.relative
+        through_scores = layer.beta**2 * np.log(others + 1) * gains.attention_variance
+        # Weights less 1/T leave the value path only what differs from the mean over keys.
+        mean = statistics.even if centred else 0.0
+        rest = 0.0 if centred else 1.0
+        own_share, pair_share = statistics.participation - mean, statistics.overlap - mean
+        value = Gradient(
+            own_share * own + others * pair_share * shared,
+            (rest - own_share) * own / others + (rest - pair_share) * shared,
+        ).scaled(gains.attention_variance)
+        towards = self._coherent(layer)
+        query = Gradient(
+            (statistics.gradient + towards) * own, (statistics.gradient_overlap + towards) * shared
+        ).scaled(through_scores * gap**2)
+        moved = (
+            statistics.gradient * own + (1 - gap) * others * statistics.gradient_overlap * shared
+        )
+        key = Gradient(moved, -moved / others).scaled(through_scores * gap)
+        return value + query + key
 
-    def weights(self, gains: Gains, layer: Layer, back: Gradient) -> tuple[Reals, Reals]:
+    def weights(self, gains: Gains, layer: BlockState, back: Gradient) -> tuple[Reals, Reals]:
         """Return squared gradient norms of the query (or key) and of the value weights."""
+        own, shared, tokens = back.own, back.shared, self.architecture.tokens
+        statistics, gap = layer.attention, layer.at_attention.relative
+        pairs = tokens * (tokens - 1)
+        towards = self._coherent(layer)
+        query = query_scale(self.architecture, gains, layer) * (
+            tokens * (statistics.gradient + towards) * own
+            + pairs * (1 - gap) * (statistics.gradient_overlap + towards) * shared
+        )
+        own_norm, pair_norm = (
+            gap * statistics.excess,
+            gap * (statistics.excess - statistics.contrast),
+        )
+        if not self.architecture.centred:
+            common = 1 - gap * (1 - statistics.even)
+            own_norm, pair_norm = common + own_norm, common + pair_norm
+        value = value_scale(self.architecture) * (
+            tokens * own_norm * own + pairs * pair_norm * shared
+        )
+        return query, value
+
+    def _coherent(self, layer: BlockState) -> Reals:
+        """Return what keys that lean towards their query add at finite dimension, (1 - Y)² / d."""
+        spread: Reals = np.square(1 - np.asarray(layer.attention.participation))
+        return spread / self.architecture.dim
 
 
 def gradients(
-    architecture: Architecture, gains: Gains, layers: list[Layer], attending: Attending
+    architecture: Architecture, gains: Gains, layers: list[BlockState], mask: FullMask
 ) -> Gradients:
     """Return gradients of a forward pass, for all points at once."""
     post = architecture.norm == "post"
-    back = attending.start(layers[-1].stream.shape)
-    states, weights = [attending.means(back)], []
+    back = mask.start(layers[-1].stream.shape)
+    states, weights = [mask.means(back)], []
     with np.errstate(over="ignore", invalid="ignore"):  # what explodes may leave all bounds
-        excess = attending.excess(gains, layers)
+        excess = mask.excess(gains, layers)
         for layer, (at_attention, at_mlp) in zip(reversed(layers), reversed(excess), strict=True):
             if layer.at_mlp is not None:
                 back = back.scaled(norm_slope(layer.at_mlp)) if post else back
                 branch = _mlp(architecture, gains, layer.at_mlp.relative, back)
                 branch = branch if post else branch.over(layer.at_mlp.before + at_mlp)
                 back = back.scaled(gains.mlp_skip**2) + branch
-            back = attending.before_norm(gains, layer, back) if post else back
-            weights.append(attending.weights(gains, layer, back))
-            branch = attending.attention(gains, layer, back)
+            back = mask.before_norm(gains, layer, back) if post else back
+            weights.append(mask.weights(gains, layer, back))
+            branch = mask.attention(gains, layer, back)
             branch = branch if post else branch.over(layer.at_attention.before + at_attention)
             back = back.scaled(gains.attention_skip**2) + branch
-            states.append(attending.means(back))
+            states.append(mask.means(back))
     query, value = (np.array([pair[k] for pair in reversed(weights)]) for k in (0, 1))
     return Gradients(
         tokens=np.array([own for own, _ in reversed(states)]),
@@ -129,90 +183,20 @@ def gradients(
 
 def norm_slope(after: Sublayer) -> Reals:
     """Return what a LayerNorm that ends a sublayer multiplies squared gradients by."""
-    total = np.maximum(after.stream, _NOTHING)
+    total = np.maximum(after.stream, NOTHING)
     return (1 + after.norm_spread / total / total) / total
 
 
 def _mlp(architecture: Architecture, gains: Gains, relative: Reals, back: Gradient) -> Gradient:
     assert architecture.activation is not None  # or there is no MLP
     field = gains.mlp_in_variance + gains.mlp_bias_variance
-    gap = gains.mlp_in_variance * relative / np.maximum(field, _NOTHING)
+    gap = gains.mlp_in_variance * relative / np.maximum(field, NOTHING)
     slopes = activation_named(architecture.activation).pair_slopes(field, gap)
     gain = gains.mlp_in_variance * gains.mlp_out_variance
     return Gradient(back.own * gain * slopes.square, back.shared * gain * slopes.product)
 
 
-@dataclass(frozen=True)
-class Everywhere:
-    """Every query sees every key: all positions are alike."""
-
-    architecture: Architecture
-
-    def start(self, shape: tuple[int, ...]) -> Gradient:
-        """Return the gradient that a random loss sends back."""
-        return Gradient(np.ones(shape), np.zeros(shape))
-
-    def means(self, back: Gradient) -> tuple[Reals, Reals]:
-        """Return D and X averaged over positions."""
-        return back.own, back.shared
-
-    def excess(self, _gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
-        """Return nothing for every layer: no position differs."""
-        nothing = np.zeros(())
-        return [(nothing, nothing)] * len(layers)
-
-    def before_norm(self, _gains: Gains, layer: Layer, back: Gradient) -> Gradient:
-        """Return the gradient before the LayerNorm that follows post-norm attention."""
-        return back.scaled(norm_slope(layer.at_attention))
-
-    def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
-        """Return what attention sends back by its values, queries and keys."""
-        centred, others = self.architecture.centred, self.architecture.tokens - 1
-        own, shared = back.own, back.shared
-        found = layer.attention
-        gap = layer.at_attention.relative
-        through_scores = layer.beta**2 * np.log(others + 1) * gains.attention_variance
-        # Weights less 1/T leave the value path only what differs from the mean over keys.
-        mean = found.even if centred else 0.0
-        rest = 0.0 if centred else 1.0
-        own_share, pair_share = found.participation - mean, found.overlap - mean
-        value = Gradient(
-            own_share * own + others * pair_share * shared,
-            (rest - own_share) * own / others + (rest - pair_share) * shared,
-        ).scaled(gains.attention_variance)
-        towards = self._coherent(layer)
-        query = Gradient(
-            (found.gradient + towards) * own, (found.gradient_overlap + towards) * shared
-        ).scaled(through_scores * gap**2)
-        moved = found.gradient * own + (1 - gap) * others * found.gradient_overlap * shared
-        key = Gradient(moved, -moved / others).scaled(through_scores * gap)
-        return value + query + key
-
-    def weights(self, gains: Gains, layer: Layer, back: Gradient) -> tuple[Reals, Reals]:
-        """Return squared gradient norms of the query (or key) and of the value weights."""
-        asked = self.architecture
-        own, shared, tokens = back.own, back.shared, asked.tokens
-        found, gap = layer.attention, layer.at_attention.relative
-        pairs = tokens * (tokens - 1)
-        towards = self._coherent(layer)
-        query = query_scale(asked, gains, layer) * (
-            tokens * (found.gradient + towards) * own
-            + pairs * (1 - gap) * (found.gradient_overlap + towards) * shared
-        )
-        own_norm, pair_norm = gap * found.excess, gap * (found.excess - found.contrast)
-        if not asked.centred:
-            common = 1 - gap * (1 - found.even)
-            own_norm, pair_norm = common + own_norm, common + pair_norm
-        value = value_scale(asked) * (tokens * own_norm * own + pairs * pair_norm * shared)
-        return query, value
-
-    def _coherent(self, layer: Layer) -> Reals:
-        """Return what keys that lean towards their query add at finite dimension, (1 - Y)² / d."""
-        spread: Reals = np.square(1 - np.asarray(layer.attention.participation))
-        return spread / self.architecture.dim
-
-
-def query_scale(architecture: Architecture, gains: Gains, layer: Layer) -> Reals:
+def query_scale(architecture: Architecture, gains: Gains, layer: BlockState) -> Reals:
     """Return the factor of the query weights' gradient: √(σ_Q² σ_K²) σ_V² d² g²."""
     scores = layer.beta * np.sqrt(np.log(architecture.tokens)) * gains.attention_variance
     scale: Reals = scores * np.square(architecture.dim * layer.at_attention.relative)

@@ -26,22 +26,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from simonides.signal.maps.backward import Gradient, norm_slope, query_scale, value_scale
+from simonides.signal.maps.backward import FullMask, Gradient, norm_slope, query_scale, value_scale
+from simonides.signal.maps.forward import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Reals
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import Gains, Layer, Statistics
+    from simonides.signal.maps.forward import BlockState, Gains, Statistics
 
 _GROWTH = 1.35
-"""From group to group; the first four positions stand alone."""
+"""From group to group; the first four positions stand alone, and a thousand make some twenty groups."""
 
 _NODES = 4
-"""Ratio of the numbers of keys at which statistics are computed, those between being interpolated."""
+"""Ratio of the numbers of keys at which statistics are computed, those between being interpolated.
 
-_NOTHING = 1e-300
+They vary slowly with the logarithm of the number; every node costs a table.
+"""
 
 
 @dataclass(frozen=True)
@@ -59,17 +60,16 @@ class Rows:
 class _Shares:
     """Parts of rows: one on a key, two on the same, one on two keys, and two on two."""
 
-    one: Reals
-    two: Reals
+    single: Reals
+    double: Reals
     apart: Reals
     crossed: Reals
 
 
 @dataclass(frozen=True)
-class Before:
+class CausalMask(FullMask):
     """A query sees the keys before it, and its own."""
 
-    architecture: Architecture
     statistics: Callable[[int], Statistics]
     """Statistics of attention over a number of keys."""
 
@@ -129,32 +129,32 @@ class Before:
         shared = np.tensordot(self._pairs, back.shared, 2) / (tokens * (tokens - 1))
         return own, shared
 
-    def excess(self, gains: Gains, layers: list[Layer]) -> list[tuple[Reals, Reals]]:
+    def excess(self, gains: Gains, layers: list[BlockState]) -> list[tuple[Reals, Reals]]:
         """Return by how much streams of early positions exceed late ones', before attention and MLP."""
-        found, more = [], np.zeros(())
+        pairs, more = [], np.zeros(())
         if self.architecture.norm == "post":
             return [(more, more)] * len(layers)
         for layer in layers:
             at_attention = more
-            more = gains.attention_skip**2 * more + self._kept(gains, layer)
-            found.append((at_attention, more))
+            more = gains.attention_skip**2 * more + self._surplus(gains, layer)
+            pairs.append((at_attention, more))
             if layer.at_mlp is not None:
                 more = gains.mlp_skip**2 * more
-        return found
+        return pairs
 
-    def before_norm(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+    def before_norm(self, gains: Gains, layer: BlockState, back: Gradient) -> Gradient:
         """Return the gradient before the LayerNorm that follows post-norm attention."""
         after = layer.at_attention
-        kept = self._kept(gains, layer) / np.maximum(after.stream, _NOTHING)
-        return back.over((1 + kept) / norm_slope(after))
+        surplus = self._surplus(gains, layer) / np.maximum(after.stream, NOTHING)
+        return back.over((1 + surplus) / norm_slope(after))
 
-    def _kept(self, gains: Gains, layer: Layer) -> Reals:
+    def _surplus(self, gains: Gains, layer: BlockState) -> Reals:
         """Return the norm that attention puts out at each group's positions, beyond that of the last."""
         own, _ = self._mixing(self._rows(layer))
         more: Reals = gains.attention_variance * layer.at_attention.relative * (own - own[-1:])
         return more
 
-    def attention(self, gains: Gains, layer: Layer, back: Gradient) -> Gradient:
+    def attention(self, gains: Gains, layer: BlockState, back: Gradient) -> Gradient:
         """Return what attention sends back by its values, queries and keys."""
         rows, gap = self._rows(layer), layer.at_attention.relative
         tokens = self.architecture.tokens
@@ -175,17 +175,17 @@ class Before:
         ).scaled(through_scores * gap**2)
         return value + query + key
 
-    def weights(self, gains: Gains, layer: Layer, back: Gradient) -> tuple[Reals, Reals]:
+    def weights(self, gains: Gains, layer: BlockState, back: Gradient) -> tuple[Reals, Reals]:
         """Return squared gradient norms of the query (or key) and of the value weights."""
-        asked, rows, gap = self.architecture, self._rows(layer), layer.at_attention.relative
+        rows, gap = self._rows(layer), layer.at_attention.relative
         towards = np.einsum("kk...->k...", rows.towards)
-        query = query_scale(asked, gains, layer) * self._sums(
+        query = query_scale(self.architecture, gains, layer) * self._sums(
             (rows.gradient + towards) * back.own,
             (1 - gap) * (rows.gradient_overlap + rows.towards) * back.shared,
         )
-        common = 0.0 if asked.centred else 1 - gap
+        common = 0.0 if self.architecture.centred else 1 - gap
         own_share, pair_share = self._mixing(rows)
-        value = value_scale(asked) * self._sums(
+        value = value_scale(self.architecture) * self._sums(
             (common + gap * own_share) * back.own, (common + gap * pair_share) * back.shared
         )
         return query, value
@@ -209,8 +209,8 @@ class Before:
     ) -> Gradient:
         """Return what keys get of rows' shares: of one row or two on the same key, and of the rest."""
         shares = self._shares
-        sent = np.tensordot(shares.one, own * back.own, (0, 0))
-        sent = sent + np.tensordot(shares.two, pair * back.shared, ((0, 1), (0, 1)))
+        sent = np.tensordot(shares.single, own * back.own, (0, 0))
+        sent = sent + np.tensordot(shares.double, pair * back.shared, ((0, 1), (0, 1)))
         crossing = shares.crossed.reshape(*shares.crossed.shape, *(1,) * (own.ndim - 1))
         crossing = crossing * pair_rest * back.shared
         same = np.einsum("kk...->k...", crossing)
@@ -231,29 +231,29 @@ class Before:
         both_sums = np.einsum("kij,ij->k", both, pairs)
         crossed = np.einsum("ki,ij,lj->kl", seeing, pairs, seeing) - np.diag(both_sums)
         return _Shares(
-            one=seeing * (widths / (seeing @ widths))[:, None],
-            two=two * _over(pairs, two @ widths)[..., None],
+            single=seeing * (widths / (seeing @ widths))[:, None],
+            double=two * _over(pairs, two @ widths)[..., None],
             apart=both * _over(widths, both_sums)[:, None, None],
             crossed=_over(pairs, crossed),
         )
 
-    def _rows(self, layer: Layer) -> Rows:
+    def _rows(self, layer: BlockState) -> Rows:
         """Return the statistics of every group's rows; those of one layer are asked for more than once."""
         if not self._latest or self._latest[0][0] is not layer:
             self._latest[:] = [(layer, self._computed(layer))]
         return self._latest[0][1]
 
     @cached_property
-    def _latest(self) -> list[tuple[Layer, Rows]]:
+    def _latest(self) -> list[tuple[BlockState, Rows]]:
         return []
 
-    def _computed(self, layer: Layer) -> Rows:
+    def _computed(self, layer: BlockState) -> Rows:
         gap = layer.at_attention.relative
         variance, correlation = np.broadcast_arrays(layer.variance, 1 - gap)
         nodes = self._nodes
-        found = [self.statistics(node)(variance, correlation) for node in nodes]
+        parts = [self.statistics(node)(variance, correlation) for node in nodes]
         shares = {
-            name: np.array([np.broadcast_to(getattr(one, name), variance.shape) for one in found])
+            name: np.array([np.broadcast_to(getattr(part, name), variance.shape) for part in parts])
             for name in ("participation", "overlap", "gradient", "gradient_overlap")
         }
         alone = np.reshape(1 - 1 / np.array(nodes), (-1, *(1,) * variance.ndim))
@@ -277,17 +277,17 @@ class Before:
     def _between(self, values: Reals, *, single: float, alone: bool = False) -> Reals:
         """Return values at every group's number of keys; one key alone has a value of its own."""
         several = self.counts >= 2
-        logs = np.log(np.maximum(values, _NOTHING))
+        logs = np.log(np.maximum(values, NOTHING))
         if len(self._nodes) > 1:
             spline = CubicSpline(np.log(self._nodes), logs)
-            found = np.exp(spline(np.log(self.counts[several])))
+            between = np.exp(spline(np.log(self.counts[several])))
         else:
-            found = np.exp(np.broadcast_to(logs, (int(several.sum()), *logs.shape[1:])))
+            between = np.exp(np.broadcast_to(logs, (int(several.sum()), *logs.shape[1:])))
         if alone:
             shape = (-1, *(1,) * (values.ndim - 1))
-            found = found * np.reshape(1 - 1 / self.counts[several], shape)
+            between = between * np.reshape(1 - 1 / self.counts[several], shape)
         ones = np.full((int((~several).sum()), *values.shape[1:]), single)
-        return np.concatenate((ones, found))
+        return np.concatenate((ones, between))
 
     def _both(self, values: Reals) -> Reals:
         """Return a pair's statistics from those of two alike: of the one with fewer keys."""

@@ -27,12 +27,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from simonides.arrays import Reals
-    from simonides.signal.attention.attention import AttentionStatistics
+    from simonides.signal.attention.softmax import AttentionStatistics
     from simonides.signal.maps.architecture import Architecture
 
 
-_NOTHING = 1e-300
+NOTHING = 1e-300
+"""Divisors are at least this: what is divided by a norm that vanished is zero itself."""
+
 _MOST_NORM = 1e250
+"""Of a stream: its square over another's stays a number."""
 
 
 class Statistics(Protocol):
@@ -70,17 +73,16 @@ class Gains:
 
         projected = architecture.output_variance is not None
         output = gain("output_variance") if projected else np.ones(())
-        found = {field.name: gain(field.name) for field in fields(cls)}
-        found["attention_variance"] = gain("value_variance") * output
-        found["value_bias_variance"] = gain("value_bias_variance") * output
-        shape = np.broadcast_shapes(*(value.shape for value in found.values()))
-        found["beta"] = np.broadcast_to(found["beta"], (architecture.layers, *shape))
-        return cls(**found)
+        gains = {field.name: gain(field.name) for field in fields(cls)}
+        gains["attention_variance"] = gain("value_variance") * output
+        gains["value_bias_variance"] = gain("value_bias_variance") * output
+        shape = np.broadcast_shapes(*(value.shape for value in gains.values()))
+        gains["beta"] = np.broadcast_to(gains["beta"], (architecture.layers, *shape))
+        return cls(**gains)
 
     def at_layers(self, beta: Reals) -> Gains:
         """Return the same gains with one beta for each layer."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return Gains(**{**values, "beta": beta})
+        return replace(self, beta=beta)
 
 
 @dataclass(frozen=True)
@@ -98,7 +100,7 @@ class Sublayer:
 
 
 @dataclass(frozen=True)
-class Layer:
+class BlockState:
     """One block on the way forward."""
 
     beta: Reals
@@ -117,7 +119,7 @@ class Layer:
 
 def run(
     architecture: Architecture, gains: Gains, statistics: Statistics, *, even_norms: bool = False
-) -> list[Layer]:
+) -> list[BlockState]:
     """Return every block's state, in order, for all points at once.
 
     ``even_norms`` leaves out that attention makes norms differ from token to token.
@@ -138,7 +140,7 @@ def run(
         if architecture.activation is not None:
             second = _mlp(architecture, gains, stream, gap)
             stream, gap = _close(architecture, second)
-        layers.append(Layer(beta, variance, attention, first, second, stream, gap))
+        layers.append(BlockState(beta, variance, attention, first, second, stream, gap))
     return layers
 
 
@@ -172,22 +174,21 @@ def _mlp(architecture: Architecture, gains: Gains, stream: Reals, gap: Reals) ->
     field = gains.mlp_in_variance + gains.mlp_bias_variance
     field_gap = gains.mlp_in_variance * relative
     activation = activation_named(architecture.activation)
-    moments = activation.pair_values(field, field_gap / np.maximum(field, _NOTHING))
+    moments = activation.pair_values(field, field_gap / np.maximum(field, NOTHING))
     out = gains.mlp_out_variance * moments.square + gains.mlp_bias_variance
     out_gap = gains.mlp_out_variance * moments.contrast
-    skip = gains.mlp_skip**2
-    even = np.zeros_like(out)
-    return Sublayer(skip * stream + out, skip * gap + out_gap, even, stream, relative)
+    skip, spread = gains.mlp_skip**2, np.zeros_like(out)
+    return Sublayer(skip * stream + out, skip * gap + out_gap, spread, stream, relative)
 
 
 def _close(architecture: Architecture, after: Sublayer) -> tuple[Reals, Reals]:
     """Return norm and gap of the stream after a sublayer, normalised if it ends in a LayerNorm."""
     if architecture.norm == "pre":
         # A skip above one lets the stream grow without bound; its scale no longer matters there.
-        kept = np.minimum(after.stream, _MOST_NORM) / np.maximum(after.stream, _NOTHING)
-        return after.stream * kept, after.gap * kept
+        shrink = np.minimum(after.stream, _MOST_NORM) / np.maximum(after.stream, NOTHING)
+        return after.stream * shrink, after.gap * shrink
     gap = _relative(after.stream, after.gap)
-    uneven = after.norm_spread / np.maximum(np.square(after.stream), _NOTHING)
+    uneven = after.norm_spread / np.maximum(np.square(after.stream), NOTHING)
     lifted = np.expm1(2 * np.log1p(0.375 * uneven))
     # The expansion in the spread may overshoot, a cosine may not.
     return np.ones_like(gap), np.maximum(gap - (1 - gap) * lifted, 0.0)
@@ -195,4 +196,4 @@ def _close(architecture: Architecture, after: Sublayer) -> tuple[Reals, Reals]:
 
 def _relative(stream: Reals, gap: Reals) -> Reals:
     """Return 1 - cosine; a stream that vanished has no direction, and its tokens count as one."""
-    return gap / np.maximum(stream, _NOTHING)
+    return gap / np.maximum(stream, NOTHING)

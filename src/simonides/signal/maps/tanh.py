@@ -33,11 +33,16 @@ _ROOM = 2 / math.pi
 """What the error function's arcsine adds to the variance, for a slope of one at zero."""
 
 _SCALE = 20.0
+"""Of the variance in x and y: points are spaced evenly up to q = 1/20, where tanh begins to bend."""
+
 _LEAST = 1e-9
+"""Least variance in the table; below, tanh is linear to all digits kept."""
+
 MOST_VARIANCE = 2e6
 """Of a field whose weights and biases have the largest gains that a network may have."""
 
 _VARIANCES, _GAPS, _DEGREE, _ORDER = 121, 97, 64, 5
+"""Of the table, of the polynomial that is integrated and of the splines: what 2e-8 takes."""
 
 
 def tanh_values(variance: Reals, gap: Reals) -> PairValues:

@@ -13,8 +13,9 @@ import numpy as np
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
-from simonides.signal.models.hooks import Record
 from simonides.signal.models.reading import Reading, read_model
+from simonides.signal.networks.observables import token_statistics, weight_statistics
+from simonides.signal.networks.simulation import late, late_rows
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate
 
@@ -24,14 +25,25 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals, Truths
     from simonides.signal.maps.architecture import Architecture
 
+_ROWS_SUM = 1e-3
+"""How far from one rows of attention may sum: half precision rounds to some 1e-3."""
+
 
 @dataclass(frozen=True)
-class Measurement:
+class ModelMeasurement:
     """What a model did to a batch: averages over its sequences, and theory for the same start.
 
-    ``cosine`` and ``norm`` have one entry for the input of the first block and one after each,
-    ``entropy`` and ``participation`` one for each block; ``tokens`` is the mean length of a sequence.
-    ``theory`` is None where no architecture was given or could be read off the model.
+    Attributes
+    ----------
+    tokens : float
+        Mean length of a sequence.
+    cosine, norm : array
+        At the input of the first block, and after each.
+    entropy, participation : array
+        Of each block's attention.
+    theory : Propagation or None
+        None where no architecture was passed or could be read off the model.
+
     """
 
     tokens: float
@@ -42,26 +54,53 @@ class Measurement:
     theory: Propagation | None
 
 
-def measure(model: Any, batch: Any, architecture: Architecture | None = None) -> Measurement:
-    """Run a model on a batch and return cosine, entropy and participation of every block.
+def measure(model: Any, batch: Any, architecture: Architecture | None = None) -> ModelMeasurement:
+    """Measure cosine, entropy and participation of every block of a PyTorch model, beside theory.
 
-    Blocks are the modules of the longest ``ModuleList``; the first tensor that a block takes and
-    returns must be tokens (batch x tokens x dimension). Attention weights are taken from any module
-    inside that returns rows which sum to one (batch x heads x queries x keys):
-    ``torch.nn.MultiheadAttention`` and Hugging Face models are asked for them. ``batch`` is the model's
-    argument, or a mapping of several; tokens that its ``attention_mask`` (or
-    ``src_key_padding_mask``) leaves out are not counted. The model is put in evaluation mode
-    meanwhile.
+    Theory starts at the measured cosine and norm of the input, at the batch's number of tokens.
 
-    Theory is computed at the measured cosine and norm of the input and the number of tokens: for the
-    architecture given, the model's own, or that which its blocks and weights say
-    (``torch.nn.TransformerEncoder``, Hugging Face encoders and GPT-2). Where the batch has another
-    number of tokens than the architecture given, its query and key weights keep their scale, and beta
-    follows. Where no architecture can be read a warning says why.
+    Parameters
+    ----------
+    model : torch.nn.Module
+        Its blocks are the modules of the longest ``ModuleList``; the first tensor that a block takes and
+        returns must be tokens (batch x tokens x dimension). Attention weights are taken from any module
+        inside that returns rows which sum to one (batch x heads x queries x keys):
+        ``torch.nn.MultiheadAttention`` and Hugging Face models are made to. The model is put in evaluation
+        mode meanwhile.
+    batch : tensor or mapping
+        The model's argument, or several by name. Tokens that ``attention_mask`` (or
+        ``src_key_padding_mask``) leaves out are not counted.
+    architecture : Architecture, optional
+        Default: the model's own, or that which its blocks and weights say (``torch.nn.TransformerEncoder``,
+        Hugging Face encoders and GPT-2). At another number of tokens its query and key weights keep their
+        scale, and beta follows.
+
+    Returns
+    -------
+    ModelMeasurement
+
+    Raises
+    ------
+    BadArgumentError
+        If there are no blocks, or they do not return attention weights.
+
+    Warns
+    -----
+    UserWarning
+        Where no architecture can be read: why.
+
+    Examples
+    --------
+    >>> import torch  # doctest: +SKIP
+    >>> layer = torch.nn.TransformerEncoderLayer(64, 4, batch_first=True)  # doctest: +SKIP
+    >>> model = torch.nn.TransformerEncoder(layer, 6)  # doctest: +SKIP
+    >>> measure(model, torch.randn(2, 32, 64)).cosine.shape  # doctest: +SKIP
+    (7,)
+
     """
     blocks = _blocks(model)
     known = architecture or getattr(model, "architecture", None) or _read(model, blocks)
-    record = Record(len(blocks), _kept(batch), _shape(known))
+    record = BlockRecorder(len(blocks), _real(batch), _shape(known))
     _run(model, batch, blocks, record)
     if any(not rows for rows in record.attention):
         raise arguments.refuse(
@@ -74,10 +113,10 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
     )
     tokens = float(np.mean(record.lengths))
     theory = _theory(known, tokens, float(cosine[0]), float(norm[0]), record.scatter)
-    return Measurement(tokens, cosine, norm, entropy, participation, theory)
+    return ModelMeasurement(tokens, cosine, norm, entropy, participation, theory)
 
 
-def _run(model: Any, batch: Any, blocks: list[Any], record: Record) -> None:
+def _run(model: Any, batch: Any, blocks: list[Any], record: BlockRecorder) -> None:
     """Run the model with hooks on its blocks, and leave it as it was."""
     import torch
 
@@ -109,7 +148,7 @@ def _eager(model: Any) -> Iterator[None]:
         model.set_attn_implementation(usual)
 
 
-def _kept(batch: Any) -> list[Truths] | None:
+def _real(batch: Any) -> list[Truths] | None:
     """Return which tokens of each sequence are real, None if all are."""
     if not isinstance(batch, Mapping):
         return None
@@ -125,7 +164,8 @@ def _blocks(model: Any) -> list[Any]:
 
     if not isinstance(model, nn.Module):
         raise arguments.refuse("model", type(model).__name__, "a torch.nn.Module", "pass the model")
-    lists = [list(one) for one in model.modules() if isinstance(one, nn.ModuleList) and len(one)]
+    modules = (module for module in model.modules() if isinstance(module, nn.ModuleList))
+    lists = [list(module) for module in modules if len(module)]
     if not lists:
         raise arguments.refuse(
             "model", type(model).__name__, "one that keeps its blocks in a ModuleList",
@@ -163,8 +203,8 @@ def _theory(
         return propagate(_at(known, keys, cosine, norm))
     for note in known.notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=3)
-    asked, betas = known.at(keys, cosine, norm)
-    return propagate(asked, betas=betas)
+    architecture, betas = known.at(keys, cosine, norm)
+    return propagate(architecture, betas=betas)
 
 
 def _at(known: Architecture, tokens: int, cosine: float, input_variance: float) -> Architecture:
@@ -176,3 +216,100 @@ def _at(known: Architecture, tokens: int, cosine: float, input_variance: float) 
         "beta": known.beta * math.sqrt(math.log(known.tokens) / math.log(tokens)),
     }
     return replace(known, **changes)
+
+
+class BlockRecorder:
+    """Averages of what passes, and nothing else.
+
+    ``real`` says which tokens of each sequence count; of a causal ``shape`` late positions do.
+    """
+
+    def __init__(self, blocks: int, real: list[Truths] | None, shape: Architecture | None) -> None:
+        self.streams: list[tuple[float, float]] = []
+        self.attention: list[list[tuple[float, float, float]]] = [[] for _ in range(blocks)]
+        self.lengths: list[int] = []
+        self.scatter = 0.0
+        self._real = real
+        self._shape = shape
+
+    def attach(self, block: Any, number: int) -> list[Any]:
+        """Add hooks to one block and all modules inside it."""
+        from torch import nn
+
+        handles = [block.register_forward_hook(self._after)]
+        if number == 0:
+            handles.append(block.register_forward_pre_hook(self._before, with_kwargs=True))
+        for module in block.modules():
+            if isinstance(module, nn.MultiheadAttention):
+                handles.append(module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True))
+            handles.append(module.register_forward_hook(self._weights(number)))
+        return handles
+
+    def _before(self, _module: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
+        tokens = inputs[0] if inputs else named["hidden_states"]
+        self._stream(tokens)
+        sequences = self._sequences(tokens)
+        self.lengths = [len(sequence) for sequence in sequences]
+        # What the mean cosine of independent tokens scatters by; sequences may share their positions.
+        counted = min(len(self._late(sequence)) for sequence in sequences)
+        self.scatter = 1 / math.sqrt(max(counted * (counted - 1) / 2, 1) * tokens.shape[-1])
+
+    def _after(self, _module: Any, _inputs: Any, outputs: Any) -> None:
+        self._stream(outputs[0] if isinstance(outputs, tuple) else outputs)
+
+    def _stream(self, x: Any) -> None:
+        rows = [token_statistics(self._late(sequence)) for sequence in self._sequences(x)]
+        cosines, norms = np.array(rows).T
+        self.streams.append((float(cosines.mean()), float(norms.mean())))
+
+    def _sequences(self, x: Any) -> list[Any]:
+        """Return each sequence's own tokens."""
+        sequences = x.detach().double().cpu().numpy()
+        if sequences.ndim != 3:
+            raise arguments.refuse(
+                "batch",
+                sequences.shape,
+                "batch x tokens x dimension inside",
+                "pass whole sequences",
+            )
+        if self._real is None:
+            return list(sequences)
+        return [tokens[own] for tokens, own in zip(sequences, self._real, strict=True)]
+
+    def _late(self, x: Any) -> Any:
+        return x if self._shape is None else late(self._shape, x)
+
+    def _weights(self, number: int) -> Any:
+        def keep(_module: Any, _inputs: Any, outputs: Any) -> None:
+            # A block passes on what its attention returned; each is counted once.
+            if self.attention[number] or not isinstance(outputs, tuple):
+                return
+            for part in outputs:
+                if _are_weights(part):
+                    rows = part.detach().double().cpu().numpy()
+                    self.attention[number] += [self._rows(heads, i) for i, heads in enumerate(rows)]
+                    return
+
+        return keep
+
+    def _rows(self, weights: Any, sequence: int) -> tuple[float, float, float]:
+        if self._real is not None:
+            own = self._real[sequence]
+            weights = weights[:, own][:, :, own]
+        return weight_statistics(
+            weights if self._shape is None else late_rows(self._shape, weights)
+        )
+
+
+def _are_weights(part: Any) -> bool:
+    return (
+        getattr(part, "ndim", 0) == 4
+        and part.shape[-1] == part.shape[-2]
+        and bool((part.sum(dim=-1) - 1).abs().max() < _ROWS_SUM)
+    )
+
+
+def _ask_for_weights(
+    _module: Any, inputs: tuple[Any, ...], named: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    return inputs, {**named, "need_weights": True, "average_attn_weights": False}

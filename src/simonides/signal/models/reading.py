@@ -1,15 +1,18 @@
-"""What a real PyTorch transformer is: its architecture, with the scales its weights have now.
+"""What a transformer is: its architecture, from a Hugging Face ``config.json`` or off a PyTorch model.
 
 Blocks of ``torch.nn.TransformerEncoder`` say themselves where they normalise; Hugging Face models say it
-by their type. Weights are found by the names these libraries give them. Scales of the weights are
+by their type. Weights are found by the names these libraries give them. Scales of a model's weights are
 measured, not taken from the configuration, so that any initialisation can be put beside theory.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import warnings
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,11 +21,25 @@ from simonides import arguments
 from simonides.signal.critical import beta_of_std
 from simonides.signal.maps.activations import ACTIVATIONS
 from simonides.signal.maps.architecture import Architecture
-from simonides.signal.models.config import of_config
+from simonides.signal.notes import PoorTheoryWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+_NAMES = {
+    "dim": ("hidden_size", "n_embd", "dim", "d_model"),
+    "layers": ("num_hidden_layers", "n_layer", "n_layers", "num_layers"),
+    "heads": ("num_attention_heads", "n_head", "n_heads", "num_heads"),
+    "hidden": ("intermediate_size", "n_inner", "hidden_dim", "ffn_dim", "d_ff"),
+    "tokens": ("max_position_embeddings", "n_positions", "n_ctx"),
+    "activation": ("hidden_act", "activation_function", "activation"),
+}
+_POST_NORM = ("bert", "roberta", "distilbert", "electra", "camembert", "xlm-roberta", "albert")
+_PRE_NORM = ("gpt2", "opt", "vit", "deit")
+_CAUSAL = ("gpt2", "opt")
+_POSITIONS_IN_SCORES = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct")
+_DEFAULT_STD = 0.02
+"""What Hugging Face's models have where a configuration does not say."""
 _ROLES = {
     "query": r"(query|q_proj|q_lin)$",
     "key": r"(key|k_proj|k_lin)$",
@@ -35,7 +52,145 @@ _TOGETHER = r"(in_proj|c_attn)$"
 """Queries, keys and values in one matrix, in this order."""
 
 _TRAINED = 0.05
+"""Mean change of a LayerNorm's scales that only training makes; libraries start them at one."""
+
 _REMEDY = "pass the architecture"
+
+
+def read_config(path: str | Path, **changes: Any) -> Architecture:
+    """Return the architecture that a ``config.json`` describes.
+
+    Parameters
+    ----------
+    path : str or Path
+        A Hugging Face model's configuration.
+    **changes
+        Fields of ``Architecture`` to have instead; ``norm`` where the model's type does not say it.
+
+    Returns
+    -------
+    Architecture
+        Every weight matrix has the standard deviation ``initializer_range``; GPT-2 divides those that
+        write to the residual stream by √(2 L).
+
+    Raises
+    ------
+    BadArgumentError
+        If the file is no JSON object, a size is missing, or no theory here covers the model.
+
+    Warns
+    -----
+    PoorTheoryWarning
+        Where the model does what the theory leaves out, such as rotary positions.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "config.json"
+    >>> _ = path.write_text('{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12}')
+    >>> read_config(path, tokens=1024).norm
+    'pre'
+
+    """
+    try:
+        config = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):  # no JSON, no UTF-8, too long a number, too deep
+        raise arguments.refuse(
+            "config", str(path), "a JSON file", "pass a model's config.json"
+        ) from None
+    if not isinstance(config, dict):
+        raise arguments.refuse("config", str(path), "a JSON object", "pass a model's config.json")
+    return of_config(config, **changes)
+
+
+def of_config(config: Mapping[str, Any], **changes: Any) -> Architecture:
+    """Return the architecture of a configuration, as ``read_config`` does."""
+    kind = str(config.get("model_type", ""))
+    fields = {name: _first(config, keys) for name, keys in _NAMES.items() if name not in changes}
+    fields = {name: value for name, value in fields.items() if value is not None}
+    fields.update(changes)
+    for name in ("dim", "layers", "tokens"):
+        if name not in fields:
+            raise arguments.refuse(
+                "config", f"{kind or 'model'} without {name}", "complete", f"pass {name} yourself"
+            )
+    if "activation" not in changes:
+        fields["activation"] = _activation_of_config(str(fields.get("activation", "gelu")))
+    if "norm" not in fields:
+        # The only OPT that normalises after its sums says so.
+        fields["norm"] = "post" if config.get("do_layer_norm_before") is False else _norm(kind)
+    fields.setdefault("causal", kind in _CAUSAL)
+    std = _first(config, ("initializer_range", "init_std"))
+    std = arguments.real(
+        "initializer_range",
+        _DEFAULT_STD if std is None else std,
+        least=0,
+        remedy="it is the standard deviation of the weights",
+    )
+    for note in _left_out(config, kind):
+        warnings.warn(note, PoorTheoryWarning, stacklevel=2)
+    for name, value in _gains(fields, std, kind).items():
+        fields.setdefault(name, value)
+    return Architecture(**fields)
+
+
+def _gains(fields: Mapping[str, Any], std: float, kind: str) -> dict[str, float]:
+    dim = arguments.whole("dim", fields["dim"], remedy="it is the embedding dimension")
+    layers = arguments.whole("layers", fields["layers"], remedy="it is the number of blocks")
+    hidden = arguments.whole(
+        "hidden", fields.get("hidden") or 4 * dim, remedy="it is the width of the MLP"
+    )
+    writing = std**2 / (2 * layers) if kind == "gpt2" else std**2
+    return {
+        "beta": beta_of_std(std, dim, fields["tokens"]),
+        "value_variance": dim * std**2,
+        "output_variance": dim * writing,
+        "mlp_in_variance": dim * std**2,
+        "mlp_out_variance": hidden * writing,
+    }
+
+
+def _left_out(config: Mapping[str, Any], kind: str) -> list[str]:
+    """Return what of a model the theory does not cover."""
+    notes = []
+    if kind == "albert":
+        notes.append("ALBERT's layers share their weights: theory is that of layers drawn apart.")
+    absolute = config.get("position_embedding_type") in (None, "absolute")
+    if not absolute or _first(config, _POSITIONS_IN_SCORES) is not None:
+        notes.append(
+            "Rotary or relative positions enter the scores: theory has positions in the tokens alone."
+        )
+    if config.get("scale_attn_by_inverse_layer_idx"):
+        notes.append(
+            "Scores are divided by the number of the layer: theory has one beta for all layers."
+        )
+    return notes
+
+
+def _first(config: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
+    return next((config[key] for key in keys if config.get(key) is not None), None)
+
+
+def _activation_of_config(name: str) -> str:
+    known = {
+        alias: activation.name
+        for activation in ACTIVATIONS.values()
+        for alias in (activation.name, *activation.aliases)
+    }
+    if name not in known:
+        raise arguments.refuse(
+            "activation", name, f"one of {', '.join(known)}", "pass activation yourself"
+        )
+    return known[name]
+
+
+def _norm(kind: str) -> str:
+    if kind in _POST_NORM:
+        return "post"
+    if kind in _PRE_NORM:
+        return "pre"
+    known = ", ".join((*_POST_NORM, *_PRE_NORM))
+    raise arguments.refuse("model_type", kind, f"one of {known}", "or say norm, pre or post")
 
 
 @dataclass(frozen=True)
@@ -80,9 +235,9 @@ class Reading:
 
 def read_model(model: Any, blocks: Sequence[Any]) -> Reading:
     """Return what a model's blocks are; ``BadArgumentError`` names what could not be read."""
-    found = [_matrices(block) for block in blocks]
+    matrices = [_matrices(block) for block in blocks]
     for role in _ROLES:
-        if any(role not in one for one in found):
+        if any(role not in of_block for of_block in matrices):
             raise arguments.refuse(
                 "model",
                 type(model).__name__,
@@ -91,22 +246,25 @@ def read_model(model: Any, blocks: Sequence[Any]) -> Reading:
             )
 
     def mean(role: str, name: str) -> float:
-        return float(np.mean([getattr(one[role], name) for one in found]))
+        return float(np.mean([getattr(of_block[role], name) for of_block in matrices]))
 
-    biases = [one[role].bias for one in found for role in ("mlp_in", "mlp_out")]
+    biases = [of_block[role].bias for of_block in matrices for role in ("mlp_in", "mlp_out")]
     gains: dict[str, Any] = {
         "tokens": 2,
-        "dim": found[0]["query"].fan_in,
+        "dim": matrices[0]["query"].fan_in,
         "layers": len(blocks),
-        "hidden": found[0]["mlp_out"].fan_in,
+        "hidden": matrices[0]["mlp_out"].fan_in,
         "value_variance": mean("value", "gain"),
         "output_variance": mean("output", "gain"),
-        "value_bias_variance": float(np.mean([_added(one) for one in found])),
+        "value_bias_variance": float(np.mean([_added(of_block) for of_block in matrices])),
         "mlp_in_variance": mean("mlp_in", "gain"),
         "mlp_out_variance": mean("mlp_out", "gain"),
         "mlp_bias_variance": float(np.mean(biases)),
     }
-    stds = tuple((math.sqrt(one["query"].weight), math.sqrt(one["key"].weight)) for one in found)
+    stds = tuple(
+        (math.sqrt(of_block["query"].weight), math.sqrt(of_block["key"].weight))
+        for of_block in matrices
+    )
     return Reading(_described(model, blocks[0], gains), stds, _notes(blocks, stds))
 
 
@@ -117,7 +275,7 @@ def _described(model: Any, block: Any, gains: dict[str, Any]) -> Architecture:
         return Architecture(
             heads=block.self_attn.num_heads,
             norm="pre" if block.norm_first else "post",
-            activation=_activation(block.activation),
+            activation=_activation_of_torch(block.activation),
             **gains,
         )
     if hasattr(getattr(model, "config", None), "to_dict"):
@@ -130,7 +288,7 @@ def _described(model: Any, block: Any, gains: dict[str, Any]) -> Architecture:
     )
 
 
-def _activation(function: Any) -> str:
+def _activation_of_torch(function: Any) -> str:
     for name, activation in ACTIVATIONS.items():
         if activation.is_in_torch(function):
             return name
@@ -144,7 +302,7 @@ def _matrices(block: Any) -> dict[str, Matrix]:
     parameters = {
         name: values.detach().double().cpu().numpy() for name, values in block.named_parameters()
     }
-    found = {}
+    matrices: dict[str, Matrix] = {}
     for name, weight in parameters.items():
         stem = re.sub(r"[._]weight$", "", name)
         if stem == name or weight.ndim != 2:
@@ -157,12 +315,12 @@ def _matrices(block: Any) -> dict[str, Matrix]:
             shares = np.split(weight, 3)
             offsets = [None] * 3 if bias is None else np.split(bias, 3)
             for role, share, offset in zip(("query", "key", "value"), shares, offsets, strict=True):
-                found[role] = _matrix(share, offset)
+                matrices[role] = _matrix(share, offset)
             continue
         for role, pattern in _ROLES.items():
             if re.search(pattern, stem):
-                found.setdefault(role, _matrix(weight, bias))
-    return found
+                matrices.setdefault(role, _matrix(weight, bias))
+    return matrices
 
 
 def _added(matrices: dict[str, Matrix]) -> float:
@@ -195,8 +353,8 @@ def _scaled(block: Any) -> bool:
     """Return whether a block's LayerNorms have scales that training has moved."""
     from torch import nn
 
-    norms = [one for one in block.modules() if isinstance(one, nn.LayerNorm)]
+    norms = [module for module in block.modules() if isinstance(module, nn.LayerNorm)]
     return any(
-        one.elementwise_affine and float((one.weight.detach() - 1).abs().mean()) > _TRAINED
-        for one in norms
+        norm.elementwise_affine and float((norm.weight.detach() - 1).abs().mean()) > _TRAINED
+        for norm in norms
     )

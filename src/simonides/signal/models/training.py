@@ -3,6 +3,9 @@
 Some characters of a text are hidden, and the network writes the whole text down again. Characters it
 sees must reach the last layer, those it does not see must be found from others. A network whose tokens
 have collapsed can do no better than guess by frequency, since every position looks alike.
+
+The text is one that every Python carries: the topics of its built-in help, ``pydoc_data.topics``, about
+700,000 characters of English about Python. It needs no network and no licence beyond Python's own.
 """
 
 from __future__ import annotations
@@ -17,21 +20,30 @@ from torch import nn
 from torch.nn import functional
 
 from simonides import arguments
-from simonides.signal.models.text import MASK, VOCABULARY, letter_entropy, python_help
 from simonides.signal.networks.torch_network import draw_transformer, normalised
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers
     from simonides.signal.maps.architecture import Architecture
 
+ALPHABET = " etaoinsrhldcumfpgwybvkxjqz.,()'0\n"
+"""Characters kept, all digits written as 0; anything else becomes a space."""
+
+MASK = len(ALPHABET)
+VOCABULARY = len(ALPHABET) + 1
+
 MASKED = 0.15
+"""Share of characters that are hidden, as in BERT."""
+
 _HELD_OUT = 0.1
+"""Share of the text, its end, that is not trained on."""
+
 _SEEN_LETTERS = 0.5
 """Share of an embedding's variance that says which character it is; the rest says where."""
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TrainingSchedule:
     """How long and how fast to train."""
 
     steps: int = 150
@@ -49,7 +61,7 @@ class Schedule:
 
 
 @dataclass(frozen=True)
-class Trained:
+class TrainedModel:
     """What training came to.
 
     ``loss`` is the mean over all characters of unseen text, in nats, ``guessing`` that of frequencies
@@ -104,15 +116,15 @@ class MaskedModel(nn.Module):
 def train(
     architecture: Architecture,
     seed: int,
-    schedule: Schedule | None = None,
+    schedule: TrainingSchedule | None = None,
     text: Integers | None = None,
-) -> Trained:
+) -> TrainedModel:
     """Train a masked language model from this initialisation with Adam.
 
     The text is Python's own help unless codes are given. Weights, batches and masks follow from the
     seed.
     """
-    plan = schedule or Schedule()
+    plan = schedule or TrainingSchedule()
     codes = python_help() if text is None else text
     cut = int((1 - _HELD_OUT) * codes.size)
     model = MaskedModel(architecture, seed)
@@ -135,7 +147,7 @@ def train(
         optimiser.step()
         warming.step()
         history.append(loss.item())
-    return Trained(
+    return TrainedModel(
         architecture=replace(architecture, cosine=min(max(cosine, 0.0), 1 - 1e-9)),
         seed=seed,
         loss=_unseen(model, codes[cut:], plan.batch),
@@ -177,3 +189,23 @@ def _cosine(model: MaskedModel, shown: torch.Tensor) -> float:
         total = float(tokens.sum(dim=1).square().sum(dim=-1).mean())
     count = shown.shape[1]
     return float((total - count) / (count * (count - 1)))
+
+
+def python_help() -> Integers:
+    """Return the text as positions in ``ALPHABET``, runs of spaces made one."""
+    from pydoc_data.topics import topics
+
+    raw = "\n".join(topics[name] for name in sorted(topics)).lower()
+    known = {letter: position for position, letter in enumerate(ALPHABET)}
+    known.update(dict.fromkeys("123456789", known["0"]))
+    codes = np.array([known.get(letter, 0) for letter in raw], dtype=np.int64)
+    repeated = np.zeros(codes.size, dtype=bool)
+    repeated[1:] = (codes[1:] == 0) & (codes[:-1] == 0)
+    return codes[~repeated]
+
+
+def letter_entropy(codes: Integers) -> float:
+    """Return the entropy of single characters, in nats: what guessing without context costs."""
+    counts = np.bincount(codes, minlength=len(ALPHABET))
+    shares = counts[counts > 0] / codes.size
+    return -float(shares @ np.log(shares))

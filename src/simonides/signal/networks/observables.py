@@ -1,10 +1,23 @@
-"""What is measured in a network: of tokens, of attention weights, of gradients."""
+"""What is measured in a network: of tokens, of attention weights, of gradients; and the class it shows.
+
+Theory calls attention frozen where beta exceeds its critical value. Networks show entropies instead: the
+entropy of a row falls with the variance of its scores, so the same edge is the entropy that T Gaussian
+scores have at the critical variance, 2 log T.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from simonides import arguments
+from simonides.signal.attention.softmax import row_moments
+from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
+
+if TYPE_CHECKING:
+    from simonides.signal.networks.simulation import Simulation
 
 
 def token_statistics(x: Any) -> tuple[float, float]:
@@ -42,3 +55,30 @@ def gradient_statistics(gradient: Any) -> tuple[float, float]:
 def square(values: Any) -> float:
     """Return the sum of squares, in double precision."""
     return float(np.sum(np.square(values, dtype=np.float64)))
+
+
+def freezing_entropy(tokens: float) -> float:
+    """Return the mean entropy of attention over that many tokens at the critical variance.
+
+    >>> round(freezing_entropy(512), 6)
+    2.433886
+    """
+    return row_moments(2 * math.log(tokens), tokens).entropy
+
+
+def observed(run: Simulation, thresholds: Thresholds | None = None) -> Outcome:
+    """Return the class of simulated networks; ``simulate`` must have sent gradients back."""
+    if not np.any(run.mean.gradient):
+        raise arguments.refuse(
+            "run", "no gradients", "with gradients", "call simulate with backward=True"
+        )
+    tokens = run.architecture.tokens
+    least = np.asarray(run.mean.entropy.min())
+    code = classes(
+        final_gap=np.asarray(1 - run.mean.cosine[-1]),
+        frozen=least < freezing_entropy(tokens),
+        least_entropy=least / math.log(tokens),
+        gain=np.asarray(run.mean.gradient[0] / run.mean.gradient[-1]),
+        thresholds=thresholds or Thresholds(),
+    )
+    return OUTCOMES[int(code)]

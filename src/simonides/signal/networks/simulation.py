@@ -31,16 +31,17 @@ if TYPE_CHECKING:
     from simonides.signal.maps.architecture import Architecture
 
 _LATE = 0.75
-"""Under a causal mask, positions from this fraction of the sequence on are measured."""
+"""Under a causal mask, positions from this fraction of the sequence on are measured.
+
+They see nearly as many keys as theory has; a later start leaves fewer positions to average over.
+"""
 
 
 @dataclass(frozen=True)
 class Measured:
     """What was measured in one network, or, over several, a mean or its standard error.
 
-    Layout as in ``Propagation`` and ``Gradients``: ``cosine``, ``norm``, ``gradient`` and
-    ``coherence`` from the input to the output of the last block, the others for each block. Gradients
-    are zero if they were not asked for.
+    Gradients are zero if none was sent back.
     """
 
     cosine: Reals
@@ -57,7 +58,19 @@ class Measured:
 
 @dataclass(frozen=True)
 class Simulation:
-    """Means over networks, and their standard errors."""
+    """Means over random networks, and their standard errors.
+
+    Attributes
+    ----------
+    architecture : Architecture
+    networks : int
+        How many were run.
+    mean, stderr : Measured
+        ``cosine``, ``norm``, ``gradient`` and ``coherence`` from the input to the output of the last block;
+        ``entropy``, ``participation``, ``overlap`` and the squared gradients of ``query``, ``key`` and
+        ``value`` weights for each block.
+
+    """
 
     architecture: Architecture
     networks: int
@@ -72,14 +85,38 @@ def simulate(
     backward: bool = True,
     backend: Literal["numpy", "torch"] = "numpy",
 ) -> Simulation:
-    """Run one random network for each seed and return means with standard errors.
+    """Run random networks, and average what is measured in them.
 
-    The gradient sent back from the output is random, of unit variance. Under a causal mask late
-    positions are measured: early ones see few keys. ``backend="torch"`` runs the same networks in
-    PyTorch (needs the extra), with its own derivatives.
+    Parameters
+    ----------
+    architecture : Architecture
+        What to draw. Under a causal mask late positions are measured: early ones see few keys.
+    seeds : iterable of int
+        Each gives one network and its input; two at least.
+    backward : bool
+        Whether to send a random gradient of unit variance back from the output.
+    backend : {"numpy", "torch"}
+        "torch" runs the same networks in PyTorch (needs the extra), with its own derivatives.
+
+    Returns
+    -------
+    Simulation
+
+    Raises
+    ------
+    BadArgumentError
+        If there are fewer than two seeds, or no such backend.
+
+    Examples
+    --------
+    >>> from simonides.signal import Architecture
+    >>> simulation = simulate(Architecture(tokens=16, dim=64, layers=3), range(4))
+    >>> simulation.mean.cosine.shape, simulation.stderr.entropy.shape
+    ((4,), (3,))
+
     """
-    (found,) = simulate_each([architecture], seeds, backward=backward, backend=backend)
-    return found
+    (simulation,) = simulate_each([architecture], seeds, backward=backward, backend=backend)
+    return simulation
 
 
 def simulate_each(
@@ -93,24 +130,24 @@ def simulate_each(
 
     Their products are too small to be worth sharing one among threads.
     """
-    asked, seeds = list(architectures), list(seeds)
+    networks, seeds = list(architectures), list(seeds)
     if backend not in ("numpy", "torch"):
         raise arguments.refuse("backend", backend, "'numpy' or 'torch'", "choose one")
     if len(seeds) < 2:
         raise arguments.refuse(
             "seeds", len(seeds), "at least two", "a standard error needs two networks"
         )
-    one, threads = one_network, None
+    measured, threads = one_network, None
     if backend == "torch":
-        from simonides.signal.networks.torch_network import one_network as one
+        from simonides.signal.networks.torch_network import one_network as measured
 
         threads = 1  # it has its own
     runs = in_turn(
-        lambda pair: one(pair[0], pair[1], backward=backward), product(asked, seeds), threads
+        lambda pair: measured(*pair, backward=backward), product(networks, seeds), threads
     )
     return [
         _averaged(architecture, runs[place * len(seeds) : (place + 1) * len(seeds)])
-        for place, architecture in enumerate(asked)
+        for place, architecture in enumerate(networks)
     ]
 
 
@@ -124,7 +161,7 @@ def _averaged(architecture: Architecture, runs: list[Measured]) -> Simulation:
 
 
 def one_network(architecture: Architecture, seed: int, *, backward: bool = True) -> Measured:
-    """Draw one network and its input, run both, and return what was measured."""
+    """Draw a network and its input, run both, and return what was measured."""
     children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
     x = draw_tokens(architecture, np.random.default_rng(children[0]))
     if architecture.norm == "post":
@@ -179,53 +216,49 @@ class _Block:
         self._architecture = architecture
         self._seed = seed
         self.attended: Any = None
-        self._first: Normalised | None = None
-        self._second: Normalised | None = None
-        self._third: Normalised | None = None
-        self._fourth: Normalised | None = None
         self._slopes: Any = None
+        self._norms: list[Normalised | None] = []
 
     def forward(self, x: Any) -> Any:
         """Return the stream after the block."""
-        asked, weights = self._architecture, self._weights()
-        entering, self._first = self._normalised(x, "pre")
-        self.attended = network.attend(asked, weights, entering)
-        total = x.dtype.type(asked.attention_skip) * x + self.attended.output
-        x, self._second = self._normalised(total, "post")
-        if asked.activation is None:
+        architecture, weights = self._architecture, self._weights()
+        entering = self._normalised(x, "pre")
+        self.attended = network.attend(architecture, weights, entering)
+        total = x.dtype.type(architecture.attention_skip) * x + self.attended.output
+        x = self._normalised(total, "post")
+        if architecture.activation is None:
             return x
-        entering, self._third = self._normalised(x, "pre")
-        output, self._slopes = network.mlp(asked, weights, entering)
-        x, self._fourth = self._normalised(x.dtype.type(asked.mlp_skip) * x + output, "post")
-        return x
+        entering = self._normalised(x, "pre")
+        output, self._slopes = network.mlp(architecture, weights, entering)
+        return self._normalised(x.dtype.type(architecture.mlp_skip) * x + output, "post")
 
     def backward(self, gradient: Any) -> tuple[Any, list[float]]:
         """Return the gradient at the input, and squared norms of query, key and value gradients."""
-        asked, weights = self._architecture, self._weights()
-        if asked.activation is not None:
-            gradient = _back(self._fourth, gradient)
-            branch = _back(self._third, network.mlp_back(weights, self._slopes, gradient))
-            gradient = gradient.dtype.type(asked.mlp_skip) * gradient + branch
-        gradient = _back(self._second, gradient)
-        found = network.attend_back(asked, weights, self.attended, gradient)
-        branch = _back(self._first, found.tokens)
-        squares = [square(part) for part in (found.query, found.key, found.value)]
-        return gradient.dtype.type(asked.attention_skip) * gradient + branch, squares
+        architecture, weights = self._architecture, self._weights()
+        if architecture.activation is not None:
+            gradient = self._back(gradient)
+            branch = self._back(network.mlp_back(weights, self._slopes, gradient))
+            gradient = gradient.dtype.type(architecture.mlp_skip) * gradient + branch
+        gradient = self._back(gradient)
+        attention = network.attend_back(architecture, weights, self.attended, gradient)
+        branch = self._back(attention.tokens)
+        squares = [square(part) for part in (attention.query, attention.key, attention.value)]
+        return gradient.dtype.type(architecture.attention_skip) * gradient + branch, squares
 
     def _weights(self) -> network.Weights:
         # The same seed sequence gives the same generator each time.
         return network.draw_weights(self._architecture, np.random.default_rng(self._seed))
 
-    def _normalised(self, x: Any, place: str) -> tuple[Any, Normalised | None]:
+    def _normalised(self, x: Any, place: str) -> Any:
         """Return tokens, normalised if this is where the architecture does it."""
-        if self._architecture.norm != place:
-            return x, None
-        norm = Normalised.of(x)
-        return norm.tokens, norm
+        norm = Normalised.of(x) if self._architecture.norm == place else None
+        self._norms.append(norm)
+        return x if norm is None else norm.tokens
 
-
-def _back(norm: Normalised | None, gradient: Any) -> Any:
-    return gradient if norm is None else norm.back(gradient)
+    def _back(self, gradient: Any) -> Any:
+        """Return a gradient before the last LayerNorm that it has not yet passed."""
+        norm = self._norms.pop()
+        return gradient if norm is None else norm.back(gradient)
 
 
 def _backward(

@@ -46,18 +46,18 @@ class Attention(nn.Module):
 
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return what attention adds to tokens (batch, tokens, dimension), and its weights."""
-        asked = self._architecture
+        architecture = self._architecture
         query, key, value = (
-            part(x).unflatten(-1, (asked.heads, asked.head_dim)).transpose(1, 2)
+            part(x).unflatten(-1, (architecture.heads, architecture.head_dim)).transpose(1, 2)
             for part in (self.query, self.key, self.value)
         )
-        scores = query @ key.transpose(-1, -2) / math.sqrt(asked.head_dim)
+        scores = query @ key.transpose(-1, -2) / math.sqrt(architecture.head_dim)
         allowed = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device)
-        if asked.causal:
+        if architecture.causal:
             allowed = allowed.tril()
         weights = scores.masked_fill(~allowed, -math.inf).softmax(dim=-1)
         mixing = weights
-        if asked.centred:
+        if architecture.centred:
             mixing = weights - allowed / allowed.sum(dim=-1, keepdim=True)
         mixed = (mixing @ value).transpose(1, 2).flatten(2)
         return (mixed if self.output is None else self.output(mixed)), weights
@@ -79,12 +79,12 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return tokens after the block."""
-        asked = self._architecture
-        x = self._after(asked.attention_skip * x + self.attention(self._before(x))[0])
+        architecture = self._architecture
+        x = self._after(architecture.attention_skip * x + self.attention(self._before(x))[0])
         if self.mlp_in is None or self.mlp_out is None:
             return x
         active = self._activation(self.mlp_in(self._before(x)))
-        return self._after(asked.mlp_skip * x + self.mlp_out(active))
+        return self._after(architecture.mlp_skip * x + self.mlp_out(active))
 
     def _before(self, x: torch.Tensor) -> torch.Tensor:
         return normalised(x) if self._architecture.norm == "pre" else x
@@ -129,7 +129,7 @@ def one_network(architecture: Architecture, seed: int, *, backward: bool = True)
     blocks: list[Any] = list(model.blocks)
     for block in blocks:
         handle = block.attention.register_forward_hook(
-            lambda _module, _inputs, found: attention.append(found[1][0].detach().numpy())
+            lambda _module, _inputs, outputs: attention.append(outputs[1][0].detach().numpy())
         )
         states.append(block(states[-1]))
         handle.remove()

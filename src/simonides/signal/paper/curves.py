@@ -12,7 +12,7 @@ import numpy as np
 
 from simonides.curves.table import Curve, Table, stacked
 from simonides.signal.attention.asymptotic import asymptotic_statistics
-from simonides.signal.attention.attention import row_moments
+from simonides.signal.attention.softmax import row_moments
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.maps.architecture import Architecture, Norm
 from simonides.signal.networks.simulation import simulate_each
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simonides.signal.diagram import Diagram
-    from simonides.signal.models.measurement import Measurement
+    from simonides.signal.models.measurement import ModelMeasurement
     from simonides.signal.propagation import Method, Propagation
 
 _TOKENS = (64, 512, 8192)
@@ -204,7 +204,7 @@ def propagation_table(found: Propagation) -> Table:
     return Table("propagation", title, columns, {"cosine_start": asked.cosine})
 
 
-def measurement_table(found: Measurement, title: str) -> Table:
+def measurement_table(found: ModelMeasurement, title: str) -> Table:
     """Return what was measured in a model as a table: one row for each block, theory where there is one."""
     even = math.log(found.tokens)
     columns = {

@@ -19,7 +19,7 @@ from simonides.reproduction.figure import Figure
 from simonides.reproduction.kept_tables import kept
 from simonides.signal.critical import critical_residual
 from simonides.signal.diagram import trainability_diagram
-from simonides.signal.networks.averages import observed
+from simonides.signal.networks.observables import observed
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES

@@ -56,12 +56,12 @@ def trained(course: TrainingCourse) -> dict[str, Table]:
 def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
     import torch
 
-    from simonides.signal.models.training import Schedule, train
+    from simonides.signal.models.training import TrainingSchedule, train
 
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # matrices so small are slower on two
     try:
-        run = train(asked, seed, Schedule(steps=steps))
+        run = train(asked, seed, TrainingSchedule(steps=steps))
     finally:
         torch.set_num_threads(before)
     below = (step for step, loss in enumerate(run.history) if loss < run.guessing / 2)

@@ -30,9 +30,17 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 MOST_TOKENS = 1e60
+"""Any number does that lies beyond all in use; powers of it up to T² stay far from overflow."""
+
 MOST_VARIANCE = 1e5
+"""Far beyond freezing, 2 log T; the number of points grows with the deviation."""
+
 _FINEST = 64
+"""Parts of a step of y at most: with more, the common deviation is below 0.012, and few points of u do."""
+
 _CLOSE = 1e-3
+"""Of v (1 - r): below it Y less O cancels, while its slope at the middle errs by the square."""
+
 _ALMOST_ONE = 1 - 2.0**-53
 
 
@@ -40,11 +48,20 @@ _ALMOST_ONE = 1 - 2.0**-53
 class AttentionStatistics:
     """Averages over attention weights: numbers, or arrays of one shape.
 
-    ``participation`` is Y, ``overlap`` O, ``third``, ``fourth``, ``squared`` are Y3, Y4, Y22, and
-    ``gradient``, ``gradient_overlap`` the factors Γ and Γ12 of the backward pass. ``even`` is 1/T, the
-    least Y (0 in the limit of many tokens). ``excess`` Y - 1/T and ``contrast`` Y - O, free of
-    cancellation, set norm and gap of what attention puts out; they alone carry corrections in the
-    dimension.
+    Attributes
+    ----------
+    even : float or array
+        1/T, the least Y; 0 in the limit of many tokens.
+    participation, overlap, entropy : float or array
+        Y, O and H.
+    excess, contrast : float or array
+        Y - 1/T and Y - O, free of cancellation. They set norm and gap of what attention puts out, and they
+        alone carry corrections in the dimension.
+    third, fourth, squared : float or array
+        Y3, Y4 and Y22.
+    gradient, gradient_overlap : float or array
+        The factors Γ and Γ12 of the backward pass.
+
     """
 
     even: float | Reals
@@ -86,13 +103,35 @@ class PairMoments:
 
 
 def attention_statistics(variance: float, correlation: float, tokens: float) -> AttentionStatistics:
-    """Return the averages for scores of that variance, and that correlation between two queries.
+    r"""Averages over the weights of softmax attention on random scores.
 
-    Relative error below 1e-6 for 2 tokens or more; ``tokens`` need not be whole.
+    :math:`Y = E\sum A^2`, :math:`O = E\sum A A'`, the entropy H and what gradients need, at any number of
+    tokens: relative error below 1e-6.
 
-    >>> found = attention_statistics(4 * math.log(512), 0.5, 512)
-    >>> print(f"{found.participation:.6f} {found.overlap:.6f} {found.entropy:.6f}")
+    Parameters
+    ----------
+    variance : float
+        Of the scores: beta² log T (1 - cosine).
+    correlation : float
+        Of two queries' scores with the same key: the cosine of two tokens.
+    tokens : float
+        How many keys there are, at least 2; need not be whole.
+
+    Returns
+    -------
+    AttentionStatistics
+
+    Raises
+    ------
+    BadArgumentError
+        If an argument is out of range.
+
+    Examples
+    --------
+    >>> statistics = attention_statistics(4 * math.log(512), 0.5, 512)
+    >>> print(f"{statistics.participation:.6f} {statistics.overlap:.6f} {statistics.entropy:.6f}")
     0.425016 0.044146 1.526922
+
     """
     variance, tokens = checked_variance(variance), checked_tokens(tokens)
     correlation = arguments.real(
@@ -132,12 +171,12 @@ def row_moments(variance: float, tokens: float) -> RowMoments:
     y = levels(deviation, tokens)
     lost, *moments = smoothed(y, deviation, (0, 2, 3, 4), reach(tokens))
     second, third, fourth = moments
-    kept = np.log1p(-np.minimum(lost, _ALMOST_ONE))
-    others = np.exp((tokens - 1) * kept)
+    log_kept = np.log1p(-np.minimum(lost, _ALMOST_ONE))
+    others = np.exp((tokens - 1) * log_kept)
     participation = STEP * tokens * float(second @ others)
     fourth_moment = STEP * tokens / 6 * float(fourth @ others)
-    two_keys = STEP * tokens * (tokens - 1) / 6 * float(second**2 @ np.exp((tokens - 2) * kept))
-    all_keys = np.exp(tokens * kept)
+    two_keys = STEP * tokens * (tokens - 1) / 6 * float(second**2 @ np.exp((tokens - 2) * log_kept))
+    all_keys = np.exp(tokens * log_kept)
     # Shifted to where φ^T falls, both terms of log Z's integrand end well inside the grid.
     centre = float(y[np.searchsorted(-all_keys, -0.5)])
     log_partition = (
@@ -170,14 +209,14 @@ def pair_moments(variance: float, correlation: float, tokens: float) -> PairMome
     lost, first, second, weights = _common_and_own(y, deviation, correlation, tokens)
     lost_each = lost @ weights
     lost_pair = lost_each[:, None] + lost_each - (lost * weights) @ lost.T
-    kept = np.log1p(-np.minimum(lost_pair, _ALMOST_ONE))
-    others = np.exp((tokens - 1) * kept)
+    log_kept = np.log1p(-np.minimum(lost_pair, _ALMOST_ONE))
+    others = np.exp((tokens - 1) * log_kept)
     area = tokens * STEP**2
-    one_one = (first * weights) @ first.T
-    overlap = area * float(np.sum(one_one * others))
+    firsts = (first * weights) @ first.T
+    overlap = area * float(np.sum(firsts * others))
     two_one = area * float(np.sum((second * weights) @ first.T * others))
     two_two = area * float(np.sum((second * weights) @ second.T * others))
-    two_keys = area * (tokens - 1) * float(np.sum(one_one**2 * np.exp((tokens - 2) * kept)))
+    two_keys = area * (tokens - 1) * float(np.sum(firsts**2 * np.exp((tokens - 2) * log_kept)))
     return PairMoments(overlap, overlap - 2 * two_one + two_two + two_keys)
 
 
