@@ -63,6 +63,12 @@ BAD = [
     ({"problem": "both"}, "problem[0] = 'both'", "'original', 'decoupled'"),
     ({"problem": []}, "problem = []", "'original'"),
     ({"problem": 3}, "problem = 3", "'original'"),
+    ({"ensemble": "odd"}, "ensemble[0]: ensemble = 'odd'", "gaussian, unit"),
+    ({"ensemble": ["unit", "unit"]}, "ensemble[1] = 'unit'", "repetition"),
+    ({"ensemble": 3}, "ensemble = 3", "such as 'unit'"),
+    ({"ensemble": "zipf"}, "candidates = None", "given for zipf targets"),
+    ({"ensemble": "zipf", "candidates": 5, "problem": "decoupled"}, "ensemble = 'gaussian+zipf", "vectors"),
+    ({"candidates": 1}, "candidates[0] = 1", "at least 2"),
     ({"dims": 5}, "dims = 5", "a list"),
     ({"dims": [5, 0]}, "dims[1] = 0", "at least 1"),
     ({"dims": [5, 5]}, "dims[1] = 5", "repetition"),
@@ -131,6 +137,21 @@ def test_every_combination_is_a_task_once():
         for solver in ("hebbian", "gradient")
         for instance in range(3)
     }
+
+
+def test_ensembles_and_candidates_multiply_the_tasks():
+    many = spec(ensemble=["unit", "zipf(exponent=2.0)"], candidates=[4, 6], solvers=["hebbian"])
+    tasks = expand(many)
+    assert len(tasks) == 2 * 2 * len(expand(spec(solvers=["hebbian"])))
+    assert {(task.ensemble, task.candidates) for task in tasks} == {
+        (name, number) for name in ("unit", "gaussian+zipf(exponent=2)") for number in (4, 6)
+    }
+    assert Spec.of(many.mapping()) == many
+    assert spec(ensemble="gaussian") == spec()
+    (task,) = expand(
+        spec(facts=[], loads=[1], candidates=20, dims=[9], solvers=["hebbian"], instances=1)
+    )
+    assert task.facts == round(81 / math.log(20))
 
 
 def test_a_threshold_is_one_task_per_instance_whatever_the_loads():

@@ -19,6 +19,8 @@ OTHERS = {
     "options": (("max_steps", 6),),
     "instance": 3,
     "seed": 10,
+    "candidates": 7,
+    "ensemble": "unit",
 }
 
 
@@ -33,6 +35,22 @@ def test_the_problem_s_seed_depends_on_the_instance_alone():
     changed = {name: replace(TASK, **{name: value}).problem_seed for name, value in OTHERS.items()}
     names = {name for name, seed in changed.items() if seed != TASK.problem_seed}
     assert names == {"problem", "dim", "instance", "seed"}
+
+
+def test_names_and_seeds_of_plain_tasks_have_not_changed():
+    # Results that were stored before there were ensembles are found by them.
+    assert TASK.id == "00b6d8da8de93f667d6bf097294de1ff"
+    assert TASK.solver_seed == 5197655500438772866
+
+
+def test_a_task_draws_from_its_ensemble():
+    drawn = replace(TASK, ensemble="unit+balanced", candidates=5).draw(10)
+    assert np.linalg.norm(drawn.inputs, axis=1) == pytest.approx(np.ones(10))
+    assert np.bincount(drawn.targets).tolist() == [2] * 5
+    plain = TASK.draw(10)
+    assert drawn.inputs == pytest.approx(
+        plain.inputs / np.linalg.norm(plain.inputs, axis=1, keepdims=True)
+    )
 
 
 def test_names_and_seeds_are_the_same_in_another_process():

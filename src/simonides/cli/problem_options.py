@@ -21,6 +21,14 @@ Outputs = Annotated[str | None, typer.Option(help="Your outputs: FILE.npy, one r
 Targets = Annotated[
     str | None, typer.Option(help="Row of the right output for each input: FILE.npy.")
 ]
+EnsembleText = Annotated[
+    str,
+    typer.Option(
+        "--ensemble",
+        help="Law of what is drawn: gaussian, unit, rademacher, sparse, correlated, student, "
+        "with '+' and random, balanced or zipf for the targets; or your own module:function.",
+    ),
+]
 Tolerance = Annotated[float, typer.Option(help="Normalised margin that counts as none.")]
 
 
@@ -31,6 +39,7 @@ class Request(options.Shape):
     facts: Facts = None
     candidates: options.Candidates = None
     problem: options.Kind = "original"
+    ensemble: EnsembleText = "gaussian"
     seed: Seed = None
     inputs: Inputs = None
     outputs: Outputs = None
@@ -43,7 +52,6 @@ class Request(options.Shape):
 
     def read(self) -> OriginalProblem | DecoupledProblem:
         """Return the problem; an option that would go unheeded is refused."""
-        check_kind(self.problem)
         return self._from_files() if self.own else self._drawn()
 
     def _drawn(self) -> OriginalProblem | DecoupledProblem:
@@ -60,9 +68,14 @@ class Request(options.Shape):
             )
         shape = self.sizes()
         facts = arguments.whole("facts", self.facts, remedy="pass the number of facts")
+        from simonides.problems.ensembles import check_memory, ensemble
+
+        law = ensemble(self.ensemble)
+        law.check(self.problem, self.candidates)
         check_memory(facts, self.candidates, shape)
-        kind = kinds()[self.problem]
-        return kind.gaussian(facts, *shape, candidates=self.candidates, seed=self.seed or 0)
+        return law.draw(
+            facts, *shape, candidates=self.candidates, problem=self.problem, seed=self.seed or 0
+        )
 
     def _from_files(self) -> OriginalProblem:
         given = {"inputs": self.inputs, "outputs": self.outputs}
@@ -82,36 +95,6 @@ class Request(options.Shape):
         return OriginalProblem(
             **{name: _array(name, path) for name, path in paths.items() if path is not None}
         )
-
-
-def check_kind(problem: str) -> None:
-    """Refuse a kind of problem that there is not."""
-    if problem not in _KINDS:
-        raise arguments.refuse("problem", problem, "'original' or 'decoupled'", "choose one")
-
-
-def kinds() -> dict[str, type[OriginalProblem] | type[DecoupledProblem]]:
-    """Return the kinds of problem by name."""
-    from simonides.problems.decoupled import DecoupledProblem
-    from simonides.problems.original import OriginalProblem
-
-    return dict(zip(_KINDS, (OriginalProblem, DecoupledProblem), strict=True))
-
-
-_KINDS = ("original", "decoupled")
-
-
-def check_memory(facts: int, candidates: int | None, shape: tuple[int, int]) -> None:
-    """Refuse vectors that memory cannot hold: drawing them would find out late, after filling it."""
-    import numpy as np
-
-    asked = (facts, candidates)
-    try:
-        np.empty((max(facts, candidates or 0), sum(shape)))
-    except (MemoryError, ValueError):
-        raise arguments.refuse(
-            "facts, candidates", asked, "few enough for memory", "ask for fewer or shorter vectors"
-        ) from None
 
 
 def _array(name: str, path: str) -> Any:

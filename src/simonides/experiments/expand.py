@@ -24,31 +24,43 @@ def expand(spec: Spec) -> tuple[Task, ...]:
     Loads that come to the same number of facts are one task.
     """
     tasks: dict[Task, None] = {}
-    for problem, dim, fraction, choice in product(
-        spec.problems, spec.dims, spec.rank_fractions, spec.solvers
+    for problem, law, rivals, dim, fraction, choice in product(
+        spec.problems,
+        spec.ensembles,
+        spec.candidates,
+        spec.dims,
+        spec.rank_fractions,
+        spec.solvers,
     ):
-        amounts: Sequence[int | None] = (
-            facts_of(spec, problem, dim, fraction) if METHODS[choice.name].needs_facts else [None]
-        )
+        amounts: Sequence[int | None] = [None]
+        if METHODS[choice.name].needs_facts:
+            amounts = facts_of(spec, problem, dim, fraction, rivals)
         for facts, instance in product(amounts, range(spec.instances)):
             task = Task(
-                problem, dim, facts, fraction, choice.name, choice.options, instance, spec.seed
+                *(problem, dim, facts, fraction, choice.name, choice.options, instance, spec.seed),
+                candidates=rivals,
+                ensemble=law,
             )
             tasks[task] = None
     return tuple(tasks)
 
 
-def facts_of(spec: Spec, problem: str, dim: int, fraction: float) -> list[int]:
-    """Return the numbers of facts that a spec asks for at a dimension and a rank."""
+def facts_of(
+    spec: Spec, problem: str, dim: int, fraction: float, candidates: int | None = None
+) -> list[int]:
+    """Return the numbers of facts that a spec asks for in one of its cells."""
     if spec.facts:
         return list(spec.facts)
     if spec.loads:
-        return [max(2, round(facts_at_load(load, dim))) for load in spec.loads]
-    whole = predicted(problem, dim, rank_of(dim, fraction))
+        return [
+            max(2, round(facts_at_load(load, dim, candidates=candidates))) for load in spec.loads
+        ]
+    whole = predicted(problem, dim, rank_of(dim, fraction), candidates)
     return [max(1, round(share * whole)) for share in spec.relative_loads]
 
 
 @lru_cache(maxsize=1024)
-def predicted(problem: str, dim: int, rank: int | None) -> float:
-    """Return the predicted capacity in facts."""
-    return capacity(dim, rank=rank, problem=cast("ProblemKind", problem)).facts
+def predicted(problem: str, dim: int, rank: int | None, candidates: int | None = None) -> float:
+    """Return the predicted capacity in facts, of Gaussian vectors and equally frequent targets."""
+    kind = cast("ProblemKind", problem)
+    return capacity(dim, candidates=candidates, rank=rank, problem=kind).facts

@@ -11,13 +11,13 @@ if TYPE_CHECKING:
     from simonides.experiments.task import Task
     from simonides.problems.problem import Problem
 
-_last: dict[tuple[str, int, int], Problem] = {}
+_last: dict[tuple[object, ...], Problem] = {}
 """The instance drawn last, with the most facts asked for."""
 
 
 def drawn(task: Task, facts: int) -> Problem:
     """Return the first facts of a task's instance: the same numbers, whatever was drawn before."""
-    name = task.problem, task.dim, task.problem_seed
+    name = task.problem, task.dim, task.problem_seed, task.candidates, task.ensemble
     whole = _last.get(name)
     if whole is None or whole.facts < facts:
         whole = task.draw(facts)

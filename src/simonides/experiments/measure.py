@@ -80,7 +80,7 @@ def warm_up(problem: str, solver: str, bounded: bool) -> None:
 
 
 def _threshold(task: Task) -> Measurement:
-    guess = max(1.0, predicted(task.problem, task.dim, task.rank))
+    guess = max(1.0, predicted(task.problem, task.dim, task.rank, task.candidates))
     found = threshold(partial(drawn, task), guess, rank=task.rank, threads=1)
     return Measurement(
         solver_seconds=found.seconds,

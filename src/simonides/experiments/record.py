@@ -78,9 +78,11 @@ INPUTS = pa.schema(
         pa.field("seed", _WHOLE, nullable=False),
         pa.field("problem_seed", _WHOLE, nullable=False),
         pa.field("solver_seed", _WHOLE, nullable=False),
+        pa.field("candidates", _WHOLE),
+        pa.field("ensemble", _TEXT),
     ]
 )
-"""What a task depends on, and its name."""
+"""What a task depends on, and its name. Rows of before there were ensembles have none."""
 
 ENDS = pa.schema(
     [
@@ -147,7 +149,9 @@ def tables(records: Sequence[Record]) -> tuple[pa.Table, pa.Table]:
 
 def _row(record: Record) -> dict[str, Any]:
     task = record.task
-    load = None if task.facts is None else load_of(task.facts, task.dim)
+    load = None
+    if task.facts is not None:
+        load = load_of(task.facts, task.dim, candidates=task.candidates)
     return {
         "id": task.id,
         "problem": task.problem,
@@ -162,6 +166,8 @@ def _row(record: Record) -> dict[str, Any]:
         "seed": task.seed,
         "problem_seed": task.problem_seed,
         "solver_seed": task.solver_seed,
+        "candidates": task.candidates,
+        "ensemble": task.ensemble,
         "version": record.version,
         "status": str(record.status),
         "reason": record.reason,

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simonides import arguments
 from simonides.experiments.methods import METHODS
-from simonides.experiments.task import PROBLEMS
 from simonides.failures import BadArgumentError
+from simonides.problems.ensembles import PROBLEMS, ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 KEYS = (
-    "problem", "dims", "loads", "relative_loads", "facts", "rank_fractions", "solvers", "instances", "seed",
+    "problem", "ensemble", "candidates", "dims", "loads", "relative_loads", "facts", "rank_fractions",
+    "solvers", "instances", "seed",
 )  # fmt: skip
 """The keys of a spec."""
 
@@ -43,8 +45,8 @@ class Choice:
 class Spec:
     """All combinations that a sweep measures.
 
-    How many facts is said once: as ``loads``, p log p / d^2; as ``relative_loads``, in units of the
-    predicted capacity at that dimension and rank; or as ``facts``.
+    How many facts is said once: as ``loads``, p log K / d^2 with K candidates, p of them where all compete;
+    as ``relative_loads``, in units of the predicted capacity at that dimension and rank; or as ``facts``.
     """
 
     problems: tuple[str, ...]
@@ -56,6 +58,8 @@ class Spec:
     relative_loads: tuple[float, ...] = ()
     facts: tuple[int, ...] = ()
     rank_fractions: tuple[float, ...] = (1.0,)
+    ensembles: tuple[str, ...] = ("gaussian",)
+    candidates: tuple[int | None, ...] = (None,)
 
     @classmethod
     def of(cls, keys: Mapping[str, Any]) -> Spec:
@@ -68,9 +72,8 @@ class Spec:
         for key in ("problem", "dims", "solvers", "instances", "seed"):
             if key not in keys:
                 raise BadArgumentError(f"{key} must be given: {_ALLOWED[key]}")
-        problem = keys["problem"]
         spec = cls(
-            problems=_several("problem", [problem] if isinstance(problem, str) else problem, _kind),
+            problems=_several("problem", _listed(keys["problem"], str), _kind),
             dims=_several("dims", keys["dims"], _dim),
             solvers=_several("solvers", keys["solvers"], _choice),
             instances=arguments.whole(
@@ -85,6 +88,12 @@ class Spec:
             ),
             facts=_several("facts", keys.get("facts", ()), _facts, empty=True),
             rank_fractions=_several("rank_fractions", keys.get("rank_fractions", [1.0]), _fraction),
+            ensembles=_several(
+                "ensemble", _listed(keys.get("ensemble", "gaussian"), str), _ensemble
+            ),
+            candidates=_several("candidates", _listed(keys["candidates"], int), _candidates)
+            if "candidates" in keys
+            else (None,),
         )
         return _consistent(spec)
 
@@ -97,6 +106,10 @@ class Spec:
         True
         """
         keys: dict[str, Any] = {"problem": list(self.problems), "dims": list(self.dims)}
+        if self.ensembles != ("gaussian",):
+            keys["ensemble"] = list(self.ensembles)
+        if self.candidates != (None,):
+            keys["candidates"] = list(self.candidates)
         for key in AMOUNTS:
             if getattr(self, key):
                 keys[key] = list(getattr(self, key))
@@ -123,6 +136,8 @@ def read_spec(path: str | Path) -> Spec:
 
 _ALLOWED = {
     "problem": f"one or several of {', '.join(map(repr, PROBLEMS))}",
+    "ensemble": "an ensemble such as 'unit', or a list of them",
+    "candidates": "a number of outputs, or a list of them; left out, all facts compete",
     "dims": "a list of dimensions",
     "solvers": f"a list of names, or of tables with a name and options; "
     f"the names are {', '.join(METHODS)}",
@@ -145,6 +160,26 @@ def _several(
         if item in kept[:place]:
             raise arguments.refuse(f"{key}[{place}]", value[place], "new", "drop the repetition")
     return kept
+
+
+def _listed(value: object, kind: type) -> object:
+    """Return a lone value of a kind as a list of one."""
+    return [value] if isinstance(value, kind) else value
+
+
+def _ensemble(key: str, value: object) -> str:
+    if not isinstance(value, str):
+        raise arguments.refuse(key, value, "the text of an ensemble", "such as 'unit'")
+    try:
+        return str(ensemble(value))
+    except BadArgumentError as error:
+        raise BadArgumentError(f"{key}: {error}") from None
+
+
+def _candidates(key: str, value: object) -> int:
+    return arguments.whole(
+        key, value, least=2, most=_MOST_FACTS, remedy="a fact competes with at least one rival"
+    )
 
 
 def _kind(key: str, value: object) -> str:
@@ -203,6 +238,8 @@ def _choice(key: str, value: object) -> Choice:
 
 def _consistent(spec: Spec) -> Spec:
     """Return the spec if its keys go together."""
+    for law, problem, candidates in product(spec.ensembles, spec.problems, spec.candidates):
+        ensemble(law).check(problem, candidates)
     given = [key for key in AMOUNTS if getattr(spec, key)]
     needed = any(METHODS[one.name].needs_facts for one in spec.solvers)
     if len(given) > 1 or (needed and not given):

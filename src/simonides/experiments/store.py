@@ -69,7 +69,7 @@ class Store:
             tables = [table for shard in old[kind] if (table := shard.read()) is not None]
             if len(tables) < len(old[kind]):
                 return  # the next run sets the damaged one aside
-            merged[kind] = latest(pa.concat_tables(table.cast(schema) for table in tables))
+            merged[kind] = latest(_joined(tables, schema))
         self._write(merged["rows"], merged["arrays"])
         # Rows go first: arrays without rows are leftovers, rows without arrays would be damage.
         for kind in _KINDS:
@@ -142,7 +142,7 @@ def read(out: str | Path, kind: str) -> Kept:
         )
     tables, damaged = _tables(folder / kind)
     schema = _KINDS[kind]
-    whole = latest(pa.concat_tables([schema.empty_table(), *(one.cast(schema) for one in tables)]))
+    whole = latest(_joined(tables, schema))
     places = {name: place for place, name in enumerate(whole["id"].to_pylist())}
     asked = [places[name] for name in header.tasks if name in places]
     return Kept(header, whole.take(pa.array(asked, pa.int64())), damaged)
@@ -159,6 +159,11 @@ def _tables(folder: Path) -> tuple[list[pa.Table], int]:
             break
     sound = [table for table in tables if table is not None]
     return sound, len(tables) - len(sound)
+
+
+def _joined(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Return tables as one; columns that are younger than a table are empty in its rows."""
+    return pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
 
 
 def latest(table: pa.Table) -> pa.Table:

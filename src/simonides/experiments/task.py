@@ -2,9 +2,9 @@
 
 Two seeds follow from the inputs. That of the solver comes from all of them, so no two tasks start
 alike. That of the problem comes only from what names an instance (kind, dimension, number and the sweep's
-seed): all solvers and ranks see the same facts, and since facts are drawn in order, fewer facts are the
-first of more. Curves over the load are then smooth and solvers are compared in pairs; what is independent
-are instances, not the points of one curve.
+seed): all solvers and ranks see the same facts, ensembles are made from the same Gaussians, and since
+facts are drawn in order, fewer facts are the first of more. Curves over the load are then smooth and
+solvers are compared in pairs; what is independent are instances, not the points of one curve.
 """
 
 from __future__ import annotations
@@ -12,12 +12,11 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import MISSING, asdict, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from simonides.problems.decoupled import DecoupledProblem
-from simonides.problems.original import OriginalProblem
+from simonides.problems.ensembles import ensemble
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,19 +24,14 @@ if TYPE_CHECKING:
     from simonides.experiments.methods import Option
     from simonides.problems.problem import Problem
 
-PROBLEMS: Mapping[str, type[OriginalProblem] | type[DecoupledProblem]] = {
-    "original": OriginalProblem,
-    "decoupled": DecoupledProblem,
-}
-"""The kinds of problem by name."""
-
 
 @dataclass(frozen=True)
 class Task:
     """Everything a measurement depends on.
 
     ``facts`` is None for a threshold, which is what is measured. ``rank_fraction`` is the rank bound over
-    the dimension; 1 is no bound. ``seed`` is the sweep's.
+    the dimension; 1 is no bound. ``seed`` is the sweep's. ``candidates`` is None where all facts compete;
+    ``ensemble`` is the text of what facts are drawn from.
 
     >>> task = Task("original", 10, 20, 1.0, "hebbian", (), instance=0, seed=1)
     >>> task.id
@@ -52,11 +46,13 @@ class Task:
     options: tuple[tuple[str, Option], ...]
     instance: int
     seed: int
+    candidates: int | None = None
+    ensemble: str = "gaussian"
 
     @cached_property
     def id(self) -> str:
         """The name of the task: a digest of its inputs."""
-        return _digest(asdict(self), 16).hex()
+        return _digest(self._inputs, 16).hex()
 
     @property
     def rank(self) -> int | None:
@@ -71,11 +67,26 @@ class Task:
     @property
     def solver_seed(self) -> int:
         """Seed of what the solver draws."""
-        return _seed({"solve": asdict(self)})
+        return _seed({"solve": self._inputs})
+
+    @property
+    def _inputs(self) -> dict[str, Any]:
+        """What the task is named by: inputs that came later are left out where they change nothing."""
+        later = {
+            field.name: field.default for field in fields(self) if field.default is not MISSING
+        }
+        inputs = asdict(self)
+        return {name: inputs[name] for name in inputs if later.get(name, MISSING) != inputs[name]}
 
     def draw(self, facts: int) -> Problem:
         """Return the instance's first facts."""
-        return PROBLEMS[self.problem].gaussian(facts, self.dim, seed=self.problem_seed)
+        return ensemble(self.ensemble).draw(
+            facts,
+            self.dim,
+            candidates=self.candidates,
+            problem=self.problem,
+            seed=self.problem_seed,
+        )
 
 
 def rank_of(dim: int, fraction: float) -> int | None:

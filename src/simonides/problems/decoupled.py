@@ -11,6 +11,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.problems.scan import Pairs, Recall, Scanned, Screen, Tally, pointers, row_blocks
+from simonides.problems.vectors import GAUSSIAN, VectorLaw
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -28,12 +29,12 @@ IN_MEMORY_BYTES = 2**30
 
 @dataclass(frozen=True, eq=False)
 class DecoupledProblem(Scanned):
-    """Gaussian inputs, and for each of them its own ``candidates`` Gaussian outputs, target first.
+    """Random inputs, and for each of them its own ``candidates`` random outputs, target first.
 
     All vectors follow from ``seed`` and the row they belong to, by a counter-based generator: the same
     on any machine, whether they are kept or drawn anew. What is never held is all outputs of a large
     instance, facts x candidates x dim_out numbers. ``all_compete`` says that there are as many
-    candidates as facts, also in a prefix.
+    candidates as facts, also in a prefix. ``vectors`` is the law of inputs and outputs.
     """
 
     facts: int
@@ -43,6 +44,7 @@ class DecoupledProblem(Scanned):
     seed: int
     all_compete: bool = False
     in_memory_bytes: int = IN_MEMORY_BYTES
+    vectors: VectorLaw = GAUSSIAN
 
     def __post_init__(self) -> None:
         remedies = {
@@ -87,19 +89,12 @@ class DecoupledProblem(Scanned):
     @cached_property
     def inputs(self) -> Reals:
         """Inputs, shape (facts, dim_in)."""
-        rows = [self._generator(row, 0).standard_normal(self.dim_in) for row in range(self.facts)]
-        inputs = np.array(rows)
-        inputs.flags.writeable = False
-        return inputs
+        return self._first_vectors(0, self.dim_in)
 
     @cached_property
     def target_outputs(self) -> Reals:
         """The right output of each input, shape (facts, dim_out)."""
-        outputs = np.array(
-            [self._generator(row, 1).standard_normal(self.dim_out) for row in range(self.facts)]
-        )
-        outputs.flags.writeable = False
-        return outputs
+        return self._first_vectors(1, self.dim_out)
 
     @property
     def setting(self) -> Setting:
@@ -125,7 +120,8 @@ class DecoupledProblem(Scanned):
     def fingerprint(self) -> str:
         """Return a digest of everything that defines the problem."""
         numbers = (self.facts, self.dim_in, self.dim_out, self.candidates, self.seed)
-        return hashlib.sha256(f"decoupled philox single {numbers}".encode()).hexdigest()
+        law = "" if self.vectors == GAUSSIAN else f" {self.vectors}"
+        return hashlib.sha256(f"decoupled philox single {numbers}{law}".encode()).hexdigest()
 
     def rivals(self, row: int) -> Reals:
         """Return the rivals of an input, shape (candidates - 1, dim_out)."""
@@ -148,7 +144,21 @@ class DecoupledProblem(Scanned):
         return np.arange(1, self.candidates), self.rivals(fact)
 
     def impossible_pair(self) -> tuple[int, int] | None:
-        """Return None: Gaussian vectors are neither zero nor equal."""
+        """Return a fact and a rival equal to its target, if there are any: vectors of signs may be equal.
+
+        Those of continuous laws are neither zero nor equal.
+        """
+        return self._impossible_pair
+
+    @cached_property
+    def _impossible_pair(self) -> tuple[int, int] | None:
+        if self.vectors.name != "rademacher":
+            return None
+        for rows in self._row_blocks:
+            equal = (self.rivals_of(rows) == self.target_outputs[rows, None]).all(axis=2)
+            if equal.any():
+                row, rival = np.argwhere(equal)[0].tolist()
+                return rows.start + row, rival + 1  # candidate 0 is the target
         return None
 
     def scan_within(
@@ -239,8 +249,16 @@ class DecoupledProblem(Scanned):
         numbers = np.arange(self.facts)[rows]
         drawn = np.empty((len(numbers), self.candidates - 1, self.dim_out), dtype=np.float32)
         for row, place in zip(numbers.tolist(), drawn, strict=True):
-            self._generator(row, 2).standard_normal(dtype=np.float32, out=place)
+            place[:] = self.vectors.draw(self._generator(row, 2), place.shape, np.float32)
         return drawn
+
+    def _first_vectors(self, stream: int, dim: int) -> Reals:
+        rows = [
+            self.vectors.draw(self._generator(row, stream), (1, dim)) for row in range(self.facts)
+        ]
+        vectors = np.concatenate(rows)
+        vectors.flags.writeable = False
+        return vectors
 
     def _generator(self, row: int, stream: int) -> np.random.Generator:
         key = np.array([self.seed % 2**64, row * 4 + stream], dtype=np.uint64)
