@@ -8,7 +8,7 @@ import numpy as np
 
 from benchmarks import classes, models, spectra
 from benchmarks.signal import depth_picture_table, training_picture
-from simonides.figures.catalogue import draw
+from simonides.curves.catalogue import draw
 from simonides.figures.style import SERIES, canvas, house_style, save
 from simonides.signal.paper.curves import gradients_table
 

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import parallel_config
 
 from simonides.curves.table import Table, stacked
-from simonides.figures.paper.catalogue import draw as draw_figure
+from simonides.reproduction.catalogue import FIGURES
 from simonides.signal import (
     Architecture,
     PoorTheoryWarning,
@@ -146,7 +146,7 @@ def training_picture(rows: list[dict[str, Any]]) -> Any:
             "training", "", shown, steps=float(COURSE.steps), seeds=float(COURSE.seeds)
         ),
     }
-    return draw_figure("signal-training", tables)
+    return FIGURES["signal-training"].draw(tables)
 
 
 def _rms(values: Any) -> float:

@@ -43,8 +43,9 @@ autodoc_type_aliases = {"Reals": "Reals", "Complexes": "Complexes"}
 
 def compute_pictures(_app: object) -> None:
     """Draw the curves that the pages show."""
-    from simonides.curves.catalogue import CURVES
     from simonides.figures.catalogue import draw
+
+    from simonides.curves.catalogue import CURVES
     from simonides.figures.style import save
 
     PICTURES.mkdir(exist_ok=True)

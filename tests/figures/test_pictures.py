@@ -6,9 +6,8 @@ from matplotlib.patches import Patch
 from matplotlib.text import Text
 
 from simonides.curves import mechanism, storage
-from simonides.curves.catalogue import CURVES
+from simonides.curves.catalogue import draw
 from simonides.curves.table import Table
-from simonides.figures.catalogue import draw
 from simonides.figures.style import WIDEST, save
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.maps.architecture import Architecture
@@ -94,11 +93,3 @@ def test_drawing_leaves_the_caller_s_style_alone():
 def test_a_table_without_a_picture_is_refused():
     with pytest.raises(ValueError, match="table = 'poem'"):
         draw(Table("poem", "", {"x": np.zeros(1)}))
-
-
-def test_every_curve_has_a_picture_and_a_caption():
-
-    from simonides.figures.catalogue import PICTURES
-
-    assert set(CURVES) <= set(PICTURES)
-    assert all(curve.caption for curve in CURVES.values())

@@ -11,17 +11,17 @@ import pytest
 from simonides.curves import storage
 from simonides.curves.table import Table
 from simonides.experiments.sweep import Tally
+from simonides.report.files import write_report
 from simonides.report.links import linked
-from simonides.report.page import write_report
 from simonides.reproduction.catalogue import FIGURES
-from simonides.reproduction.claims.claim import Claim, Verdict
+from simonides.reproduction.claims.claim import Agreement, PaperClaim
 from simonides.reproduction.plans import PLANS
-from simonides.reproduction.run import Reproduction
+from simonides.reproduction.results import Reproduction
 
 CLAIMS = [
-    Claim("one", "It holds <always>", "1/2", "0.4997 ± 0.0012", Verdict.AGREES, "sweeps/x"),
-    Claim(
-        *("two", "It is equal", "0", "2.1 ± 0.3%", Verdict.DISAGREES),
+    PaperClaim("one", "It holds <always>", "1/2", "0.4997 ± 0.0012", Agreement.AGREES, "sweeps/x"),
+    PaperClaim(
+        *("two", "It is equal", "0", "2.1 ± 0.3%", Agreement.DISAGREES),
         data="sweeps/thresholds, Figure difference, Figure C.1",
         criterion="agrees within a tenth, a line's width",
     ),
@@ -62,11 +62,12 @@ def written(tmp_path_factory):
         [FIGURES[name] for name in tables],
         tables,
         CLAIMS,
+        {"load": storage.load(100)},
         {"accuracy-1": Tally(117, 115, 2)},
         {"accuracy-1": 12.5, "claims": 3.0},
         {"accuracy-1": 2345.6},
     )
-    return write_report(out, found, {"load": storage.load(100)}), tables
+    return write_report(out, found), tables
 
 
 def test_the_page_is_well_formed(written):
@@ -114,7 +115,9 @@ def test_signals_have_a_part_of_their_own(tmp_path):
         "measured": Table("skip", "", skips | {"cosine_stderr": np.full(2, 0.01)}, settings),
         "theory": Table("skip", "", skips | {"cosine_limit": np.array([0.9, 0.4])}, settings),
     }
-    claim = Claim("skip", "It stays apart", "0.9", "0.91", Verdict.AGREES, "signal", topic="signal")
+    claim = PaperClaim(
+        "skip", "It stays apart", "0.9", "0.91", Agreement.AGREES, "signal", topic="signal"
+    )
     found = Reproduction(
         PLANS["quick"], [FIGURES["signal-skip"]], {"signal-skip": tables}, [*CLAIMS, claim]
     )

@@ -1,7 +1,6 @@
 """Claims are computed from the run, and change with it."""
 
 import copy
-import json
 from dataclasses import replace
 from itertools import product
 
@@ -11,14 +10,14 @@ from scipy import optimize
 
 from simonides.curves.table import Table
 from simonides.experiments.expand import expand, predicted
-from simonides.report import page
+from simonides.report.page import _STYLES
 from simonides.report.template import PAGE
 from simonides.reproduction.claims import capacities, equivalence, mechanism, protocol
-from simonides.reproduction.claims.catalogue import _CLAIMS, SWEEPS, claims_of
-from simonides.reproduction.claims.claim import Verdict
+from simonides.reproduction.claims.catalogue import CHECKS, SWEEPS, claims_of
+from simonides.reproduction.claims.claim import Agreement
 from simonides.reproduction.plans import PLANS
 from simonides.reproduction.results import where
-from simonides.reproduction.run import write_claims
+from simonides.reproduction.thresholds import BY_RANK, LOADS
 from simonides.theory.setting import facts_at_load
 
 
@@ -27,6 +26,9 @@ class Changed:
 
     def __init__(self, results, change):
         self.plan, self._results, self._change = results.plan, results, change
+
+    def tables(self, figure):
+        return figure.tables(self)
 
     def rows(self, sweep, **columns):
         return [self._change(copy.deepcopy(row)) for row in self._results.rows(sweep, **columns)]
@@ -38,8 +40,23 @@ class Planted:
     def __init__(self, plan=None, **sweeps):
         self.plan, self._sweeps = plan, sweeps
 
+    def tables(self, figure):
+        return figure.tables(self)
+
     def rows(self, sweep, **columns):
         return where(self._sweeps.get(sweep, []), **columns)
+
+
+class Drawn:
+    """Results that are the measured table of a figure, and nothing else."""
+
+    def __init__(self, figure, **columns):
+        self._figure = figure
+        self._table = Table("measured", "Planted", {k: np.array(v) for k, v in columns.items()})
+
+    def tables(self, figure):
+        assert figure is self._figure
+        return {"measured": self._table}
 
 
 def planted(spec, **columns):
@@ -63,16 +80,13 @@ def thresholds(results, of):
     return Changed(results, change)
 
 
-def test_every_claim_is_checked_from_a_run(results, tmp_path):
+def test_every_claim_is_checked_from_a_run(results):
     claims = claims_of(results, SWEEPS)
     assert len({claim.name for claim in claims}) == len(claims) == 17
     for claim in claims:
         assert claim.statement
         assert any(letter.isdigit() for letter in claim.found), claim
         assert claim.data
-    write_claims(tmp_path / "claims.json", claims)
-    written = json.loads((tmp_path / "claims.json").read_text())
-    assert [row["verdict"] for row in written] == [str(claim.verdict) for claim in claims]
 
 
 def test_only_what_was_run_is_checked(results):
@@ -86,40 +100,26 @@ def test_capacity_agrees_where_thresholds_follow_theory_and_not_where_they_do_no
 
     right = thresholds(results, lambda kind, dim, i: predicted(kind, dim, None) * (1 + noise(i)))
     wrong = thresholds(results, lambda kind, dim, i: predicted(kind, dim, None) * (1.3 + noise(i)))
-    assert capacities.capacity_one_half(right).verdict is Verdict.AGREES
+    assert capacities.capacity_one_half(right).verdict is Agreement.AGREES
     assert "0.500" in capacities.capacity_one_half(right).found
-    assert capacities.capacity_one_half(wrong).verdict is Verdict.DISAGREES
+    assert capacities.capacity_one_half(wrong).verdict is Agreement.DISAGREES
 
 
-def test_a_noisy_rate_does_not_agree(results, monkeypatch):
+def test_a_noisy_rate_does_not_agree():
     dims = np.array([12.0, 25.0, 50.0, 100.0])
     load = 0.5 + 1 / np.log(dims)  # exactly the claimed rate
 
-    def table(error):
-        return Table(
-            "measured",
-            "Planted",
-            {
-                "dim": dims,
-                "decoupled": np.ones(4),
-                "load": load,
-                "load_stderr": np.full(4, error),
-                "facts_theory": np.array(
-                    [solved(x, dim) for x, dim in zip(load, dims, strict=True)]
-                ),
-            },
-            {},
-        )
-
+    facts = [solved(x, dim) for x, dim in zip(load, dims, strict=True)]
     for error, verdict in (
-        (1e-4, Verdict.AGREES),
-        (0.01, Verdict.IN_PART),
-        (0.1, Verdict.DISAGREES),
+        (1e-4, Agreement.AGREES),
+        (0.01, Agreement.IN_PART),
+        (0.1, Agreement.DISAGREES),
     ):
-        monkeypatch.setattr(
-            capacities, "figure_c1", lambda _results, error=error: {"measured": table(error)}
+        errors = np.full(4, error)
+        results = Drawn(
+            LOADS, dim=dims, decoupled=np.ones(4), load=load, load_stderr=errors, facts_theory=facts
         )
-        assert capacities.rate_of_convergence(None).verdict is verdict, error
+        assert capacities.rate_of_convergence(results).verdict is verdict, error
 
 
 def solved(load, dim):
@@ -129,9 +129,9 @@ def solved(load, dim):
 
 @pytest.mark.parametrize(
     ("error", "verdict"),
-    [(0.01, Verdict.AGREES), (0.1, Verdict.IN_PART), (0.3, Verdict.DISAGREES)],
+    [(0.01, Agreement.AGREES), (0.1, Agreement.IN_PART), (0.3, Agreement.DISAGREES)],
 )
-def test_a_noisy_capacity_by_rank_does_not_agree(monkeypatch, error, verdict):
+def test_a_noisy_capacity_by_rank_does_not_agree(error, verdict):
     columns = {
         "decoupled": [0.0],
         "dim": [25.0],
@@ -140,9 +140,7 @@ def test_a_noisy_capacity_by_rank_does_not_agree(monkeypatch, error, verdict):
         "facts_theory": [100.0],
         "facts_stderr": [100 * error],
     }
-    table = Table("measured", "Planted", {k: np.array(v) for k, v in columns.items()}, {})
-    monkeypatch.setattr(capacities, "facts_per_parameter", lambda _results: {"measured": table})
-    assert capacities.rank_bound(None).verdict is verdict
+    assert capacities.rank_bound(Drawn(BY_RANK, **columns)).verdict is verdict
 
 
 def test_the_load_is_extrapolated_and_what_that_is_worth_is_said(results):
@@ -160,18 +158,18 @@ def test_the_load_is_extrapolated_and_what_that_is_worth_is_said(results):
     assert f"the same fit to finite-size theory leads to {expected:.3f}" in found.found
     assert f"misses by {expected - 0.5:+.3f}" in found.found
     assert "contradicts 1/2 (original, decoupled)" in found.found
-    assert found.verdict is Verdict.AGREES
+    assert found.verdict is Agreement.AGREES
 
     # Loads that lie on a line to 1/2 are extrapolated to 1/2, and are not those of theory.
     found = claim(lambda _, dim, i: solved(0.5 + 1 / np.log(dim), dim) * noise(i))
     assert "1/2 is within 3 standard errors" in found.found
     assert "a = 0.5" in found.found
-    assert found.verdict is Verdict.DISAGREES
+    assert found.verdict is Agreement.DISAGREES
 
     # Right on average over the dimensions, but with another trend.
     tilted = {5: 1.01, 8: 0.99}
     found = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i) * tilted[dim])
-    assert found.verdict is Verdict.IN_PART
+    assert found.verdict is Agreement.IN_PART
 
 
 def test_thresholds_that_differ_are_told_apart(results):
@@ -179,8 +177,8 @@ def test_thresholds_that_differ_are_told_apart(results):
     apart = thresholds(
         results, lambda kind, dim, i: dim**2 / 5 * (1 + 0.02 * dim * (kind == "original")) + 0.1 * i
     )
-    assert equivalence.thresholds(same).verdict is Verdict.AGREES
-    assert equivalence.thresholds(apart).verdict is Verdict.DISAGREES
+    assert equivalence.thresholds(same).verdict is Agreement.AGREES
+    assert equivalence.thresholds(apart).verdict is Agreement.DISAGREES
     assert "over decoupled: +9.7" in equivalence.thresholds(apart).found
     fewer = thresholds(
         results, lambda kind, dim, i: dim**2 / 5 * (1 - 0.3 * (kind == "original")) + 0.1 * i
@@ -193,7 +191,7 @@ def test_an_unchanged_spread_of_targets_disagrees(results):
         row["target_std"] = 0.4 * row["rival_std"]
         return row
 
-    assert mechanism.targets_broaden(Changed(results, flat)).verdict is Verdict.DISAGREES
+    assert mechanism.targets_broaden(Changed(results, flat)).verdict is Agreement.DISAGREES
 
 
 def test_rivals_that_move_are_another_strategy(results):
@@ -201,7 +199,7 @@ def test_rivals_that_move_are_another_strategy(results):
         row["rival_mean"], row["target_mean"] = -2.0, 0.1
         return row
 
-    assert mechanism.raises_targets(Changed(results, lowered)).verdict is Verdict.DISAGREES
+    assert mechanism.raises_targets(Changed(results, lowered)).verdict is Agreement.DISAGREES
 
 
 def test_a_protocol_that_recalls_less_is_seen(results):
@@ -212,7 +210,7 @@ def test_a_protocol_that_recalls_less_is_seen(results):
             row["accuracy"] = 1.0
         return row
 
-    assert protocol.adam_agrees(Changed(results, worse)).verdict is Verdict.DISAGREES
+    assert protocol.adam_agrees(Changed(results, worse)).verdict is Agreement.DISAGREES
 
 
 def test_differences_of_opposite_sign_do_not_cancel(results):
@@ -224,7 +222,7 @@ def test_differences_of_opposite_sign_do_not_cancel(results):
         return row
 
     claim = protocol.adam_agrees(Changed(results, opposite))
-    assert claim.verdict is Verdict.DISAGREES
+    assert claim.verdict is Agreement.DISAGREES
     assert "+0.1000" in claim.found
     assert "-0.1000" in claim.found
 
@@ -237,12 +235,12 @@ def test_the_protocol_is_compared_on_both_sides_of_capacity_by_the_solver_of_the
     for problem, fraction in product(spec.problems, spec.rank_fractions):
         for side in ("below", "beyond"):
             assert f"{problem}, κ = {fraction:g}, {side} capacity: +0.0000" in claim.found
-    assert claim.verdict is Verdict.AGREES
+    assert claim.verdict is Agreement.AGREES
 
     # A plan without the loads on one side decides nothing about it.
     low = planted(replace(spec, loads=spec.loads[1:]), accuracy=0.9)
     claim = protocol.adam_agrees(Planted(plan, protocol=low))
-    assert claim.verdict is Verdict.UNDECIDED
+    assert claim.verdict is Agreement.UNDECIDED
     assert "original, κ = 0.25, below capacity" in claim.found.split("for want of")[1]
 
 
@@ -266,7 +264,7 @@ def test_a_difference_beyond_capacity_is_seen(results):
 
     claim = protocol.adam_agrees(Changed(results, beyond))
     assert "beyond capacity" in claim.found
-    assert claim.verdict is Verdict.DISAGREES
+    assert claim.verdict is Agreement.DISAGREES
 
 
 def test_spectra_of_the_initial_law_are_not_those_at_capacity(results):
@@ -286,7 +284,8 @@ def test_spectra_of_the_initial_law_are_not_those_at_capacity(results):
     kept = results.rows("spectra", problem="original", dim=6, instance=0)
     changed = [initial(copy.deepcopy(row)) for row in kept if row["rank_fraction"] == 0.5]
     assert (
-        mechanism.rank_spectra(Planted(results.plan, spectra=changed)).verdict is Verdict.DISAGREES
+        mechanism.rank_spectra(Planted(results.plan, spectra=changed)).verdict
+        is Agreement.DISAGREES
     )
 
 
@@ -334,12 +333,12 @@ def test_every_claim_is_made_whatever_tasks_failed(results, sweep, lost):
     left = Left(results, sweep, LOSSES[lost])
     for claim in claims_that_need(sweep, left):
         assert claim.statement
-        assert (claim.verdict is Verdict.UNDECIDED) == ("not decided for want of" in claim.found)
-        assert (claim.verdict is Verdict.UNDECIDED) == ("--retry-failed" in claim.found)
+        assert (claim.verdict is Agreement.UNDECIDED) == ("not decided for want of" in claim.found)
+        assert (claim.verdict is Agreement.UNDECIDED) == ("--retry-failed" in claim.found)
 
 
 def claims_that_need(sweep, results):
-    return [check(results) for needs, check in _CLAIMS if sweep in needs]
+    return [check(results) for check in CHECKS if sweep in check.needs]
 
 
 @pytest.mark.parametrize(
@@ -359,7 +358,7 @@ def claims_that_need(sweep, results):
 )
 def test_what_nothing_was_measured_for_is_not_decided(results, sweep, names):
     claims = claims_that_need(sweep, Left(results, sweep, LOSSES["all"]))
-    found = {claim.name for claim in claims if claim.verdict is Verdict.UNDECIDED}
+    found = {claim.name for claim in claims if claim.verdict is Agreement.UNDECIDED}
     few = {"equal-spectra"}  # which three instances cannot decide anyhow
     assert found - few == names
 
@@ -394,6 +393,6 @@ def test_instances_that_are_not_whole_are_left_out(sweep, check, load):
 
 
 def test_every_verdict_has_a_style():
-    assert set(page._KINDS) == set(Verdict)
-    for kind in page._KINDS.values():
+    assert set(_STYLES) == set(Agreement)
+    for kind in _STYLES.values():
         assert f"b.{kind} {{" in PAGE

@@ -8,12 +8,12 @@ import pytest
 from looks import assert_fits_a_page, nameless, twins
 from matplotlib.figure import Figure
 
+from simonides.curves.catalogue import CURVES
 from simonides.curves.table import Table
 from simonides.experiments.expand import predicted
 from simonides.failures import BadArgumentError
-from simonides.figures.paper.catalogue import PICTURES, draw
 from simonides.reproduction import catalogue
-from simonides.reproduction.catalogue import FIGURES, chosen, needed
+from simonides.reproduction.catalogue import FIGURES, chosen
 from simonides.reproduction.plans import PLANS
 from simonides.reproduction.results import SCORE_GRID, score_distribution, where
 from simonides.reproduction.run import sweeps_for
@@ -35,7 +35,7 @@ def test_every_axis_and_line_of_every_figure_is_labelled(name, results):
         pytest.importorskip(FIGURES[name].extra)
     tables = FIGURES[name].tables(results)
     assert all(len(table) for table in tables.values())
-    picture = draw(name, tables)
+    picture = FIGURES[name].draw(tables)
     shown = [axes for axes in picture.axes if axes.get_visible()]
     legends = [*picture.legends, *(axes.get_legend() for axes in shown if axes.get_legend())]
     assert legends
@@ -105,7 +105,9 @@ def test_theory_is_drawn_through_many_sizes(results):
 def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
     tables = FIGURES["4"].tables(results)
     (line,) = (
-        line for line in draw("4", tables).axes[0].get_lines() if "normal" in line.get_label()
+        line
+        for line in FIGURES["4"].draw(tables).axes[0].get_lines()
+        if "normal" in line.get_label()
     )
     x = line.get_xdata()
     np.testing.assert_allclose(line.get_ydata(), np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi))
@@ -133,10 +135,12 @@ def test_the_hebbian_laws_are_those_of_each_problem(results):
         assert mean == pytest.approx(signal(Setting(8, 8, problem=problem), facts), abs=0.01)
 
 
-def test_figures_pictures_and_plans_name_the_same():
-    assert list(FIGURES) == list(PICTURES)
+def test_plans_are_whole():
     for plan in PLANS.values():
-        assert set(needed(list(FIGURES.values()))) <= set(plan.sweeps)
+        assert set(sweeps_for(chosen())) <= set(plan.sweeps)
+        assert set(plan.curves) <= set(CURVES)
+    drawn_with_networks = {"depth", "placement", "gradients", "trainability"}
+    assert set(PLANS["full"].curves) == set(CURVES) - drawn_with_networks
 
 
 def test_both_scales_hold_what_was_asked_of_them():

@@ -11,7 +11,7 @@ import pytest
 from simonides.curves.table import Table
 from simonides.report.links import linked
 from simonides.reproduction.catalogue import FIGURES, chosen, left_out
-from simonides.reproduction.claims.claim import Verdict
+from simonides.reproduction.claims.claim import Agreement as Verdict
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import claims as signal
 from simonides.signal.paper import figures as signals

@@ -15,14 +15,17 @@ from simonides.reproduction.claims.capacities import (
     hebbian_one_eighth,
     hebbian_threshold,
 )
-from simonides.reproduction.claims.claim import Verdict, graded, is_near
+from simonides.reproduction.claims.claim import Agreement, graded, is_near
 from simonides.reproduction.claims.equivalence import (
     compared,
     scores,
     spectra,
     verdict_on_differences,
 )
-from simonides.reproduction.claims.statistics import (
+from simonides.reproduction.claims.mechanism import volumes
+from simonides.reproduction.plans import REGIMES
+from simonides.reproduction.results import where
+from simonides.reproduction.statistics import (
     chance_of_zero,
     distance,
     exponent,
@@ -31,9 +34,6 @@ from simonides.reproduction.claims.statistics import (
     pooled,
     smallest_p,
 )
-from simonides.reproduction.plans import REGIMES
-from simonides.reproduction.results import where
-from simonides.reproduction.volume import volumes
 from simonides.theory.setting import facts_at_load
 
 GRID = np.linspace(-4, 4, 81)
@@ -92,18 +92,18 @@ def test_verdicts():
     assert is_near(Estimate(0.52, 0.01), 0.5)
     assert not is_near(Estimate(0.54, 0.01), 0.5)
     assert is_near(Estimate(0.54, 0.01), 0.5, 0.02)
-    assert graded(True, False) is Verdict.AGREES
-    assert graded(False, True) is Verdict.IN_PART
-    assert graded(False, False) is Verdict.DISAGREES
+    assert graded(True, False) is Agreement.AGREES
+    assert graded(False, True) is Agreement.IN_PART
+    assert graded(False, False) is Agreement.DISAGREES
 
 
 def test_verdict_on_differences():
     none = [Estimate(0.001, 0.01), Estimate(-0.004, 0.01)]
     shrinking = [Estimate(0.05, 0.005), Estimate(0.01, 0.002)]
     staying = [Estimate(0.05, 0.002), Estimate(0.08, 0.002)]
-    assert verdict_on_differences(none) is Verdict.AGREES
-    assert verdict_on_differences(shrinking) is Verdict.IN_PART
-    assert verdict_on_differences(staying) is Verdict.DISAGREES
+    assert verdict_on_differences(none) is Agreement.AGREES
+    assert verdict_on_differences(shrinking) is Agreement.IN_PART
+    assert verdict_on_differences(staying) is Agreement.DISAGREES
 
 
 def test_the_decoupled_volume_is_exact_and_the_original_s_is_smaller():
@@ -138,12 +138,12 @@ def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
         for shift in (0.0, 0.1, 1.0)
         for each in (4, 9)
     }
-    assert found[0.0, 9].verdict is Verdict.AGREES
-    assert found[0.1, 9].verdict is Verdict.IN_PART  # told apart, but near
-    assert found[1.0, 9].verdict is Verdict.DISAGREES
+    assert found[0.0, 9].verdict is Agreement.AGREES
+    assert found[0.1, 9].verdict is Agreement.IN_PART  # told apart, but near
+    assert found[1.0, 9].verdict is Agreement.DISAGREES
     # As far apart as four can be is p = 0.029: no reason to call them different at 0.01.
     for shift in (0.0, 0.1, 1.0):
-        assert found[shift, 4].verdict is Verdict.UNDECIDED
+        assert found[shift, 4].verdict is Agreement.UNDECIDED
         assert "for want of instances enough" in found[shift, 4].words
         assert "for want of" not in found[shift, 9].words
 
@@ -151,9 +151,9 @@ def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
 def test_parts_with_few_instances_neither_agree_nor_disagree():
     rng = np.random.default_rng(9)
     for shift, shift_of_few, verdict in (
-        (0.0, 0.0, Verdict.IN_PART),
-        (0.0, 1.0, Verdict.IN_PART),
-        (1.0, 0.0, Verdict.DISAGREES),
+        (0.0, 0.0, Agreement.IN_PART),
+        (0.0, 1.0, Agreement.IN_PART),
+        (1.0, 0.0, Agreement.DISAGREES),
     ):
         both = parts(rng, shift, 9, 1) | {"few": parts(rng, shift_of_few, 4, 1)["part 0"]}
         found = compared(both, law)
@@ -173,7 +173,7 @@ def test_laws_that_are_far_apart_for_noise_do_not_agree():
             spread["one"].append({"problem": problem, "law": instances(rng, 1, shift)[0]})
     found = compared(spread, law)
     assert float(found.words.split()[1]) > 0.1, found.words
-    assert found.verdict is Verdict.IN_PART
+    assert found.verdict is Agreement.IN_PART
 
 
 def hebbian_rows(loads, ends, dim=25):
@@ -206,8 +206,8 @@ def test_the_slack_of_the_hebbian_rule_is_half_the_step_of_the_grid_there():
     # The same mean load, on a grid that is fine there and on one that is not.
     wide = [0.01, 0.02, 0.03, 0.09, 0.12]
     for loads, ends, verdict in (
-        (FINE, [0.05, 0.06] * 24, Verdict.IN_PART),
-        (wide, ([0.03] * 7 + [0.09] * 5) * 4, Verdict.AGREES),
+        (FINE, [0.05, 0.06] * 24, Agreement.IN_PART),
+        (wide, ([0.03] * 7 + [0.09] * 5) * 4, Agreement.AGREES),
     ):
         claim = hebbian_one_eighth(planted(hebbian=hebbian_rows(loads, ends)))
         assert "load 0.05" in claim.found
@@ -217,10 +217,10 @@ def test_the_slack_of_the_hebbian_rule_is_half_the_step_of_the_grid_there():
 @pytest.mark.parametrize(
     ("ratio", "verdict", "words"),
     [
-        (4.0, Verdict.AGREES, "not told from fourfold at d = 25"),
-        ("theory", Verdict.IN_PART, "wider than fourfold at d = 25"),
-        (9.0, Verdict.DISAGREES, "wider than fourfold at d = 25"),
-        (2.0, Verdict.DISAGREES, "narrower than fourfold at d = 25"),
+        (4.0, Agreement.AGREES, "not told from fourfold at d = 25"),
+        ("theory", Agreement.IN_PART, "wider than fourfold at d = 25"),
+        (9.0, Agreement.DISAGREES, "wider than fourfold at d = 25"),
+        (2.0, Agreement.DISAGREES, "narrower than fourfold at d = 25"),
     ],
 )
 def test_the_gap_is_fourfold_or_that_of_theory_or_neither(ratio, verdict, words):
@@ -270,15 +270,15 @@ def test_spectra_are_compared_where_instances_can_tell():
     few, many = rows(100, 4, 1.0), rows(50, 9, 1.3)
     found = spectra(planted(spectra=few + many, regimes=[]))
     assert "κ = 0.5, d = 50: " in found.found
-    assert found.verdict is Verdict.DISAGREES
+    assert found.verdict is Agreement.DISAGREES
     found = spectra(planted(spectra=few, regimes=[]))
     assert "κ = 0.5, d = 100: " in found.found
-    assert found.verdict is Verdict.UNDECIDED
+    assert found.verdict is Agreement.UNDECIDED
 
 
 @pytest.mark.parametrize(
     ("moved", "verdict"),
-    [(None, Verdict.AGREES), ("target", Verdict.DISAGREES), ("rival", Verdict.DISAGREES)],
+    [(None, Agreement.AGREES), ("target", Agreement.DISAGREES), ("rival", Agreement.DISAGREES)],
 )
 def test_scores_on_and_off_target_are_compared(moved, verdict):
     rng = np.random.default_rng(12)

@@ -4,7 +4,7 @@ from simonides.experiments import store
 from simonides.experiments.expand import expand
 from simonides.experiments.record import attempt
 from simonides.experiments.spec import Spec
-from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR, REGIMES, Plan
+from simonides.reproduction.plans import BOTH, FRACTIONS, NEAR, REGIMES, ReproductionPlan
 from simonides.reproduction.results import Results, folder_of
 from simonides.signal.maps.architecture import Architecture
 from simonides.signal.paper.scales import SignalScale, TrainingCourse
@@ -40,7 +40,7 @@ _COURSE = TrainingCourse(
     steps=3,
 )
 
-TINY = Plan(
+TINY = ReproductionPlan(
     name="tiny",
     sweeps={
         "accuracy": (spec(BOTH, (6, 8), _TRAINED, 2, loads=(0.4, 1.2, 1.6, 2.0)),),

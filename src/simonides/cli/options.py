@@ -100,7 +100,7 @@ def check_plot(path: str) -> None:
 
 def draw_to(path: str, table: Table) -> str:
     """Draw a table to a file and return the path."""
-    from simonides.figures.catalogue import draw
+    from simonides.curves.catalogue import draw
     from simonides.figures.style import save
 
     return str(save(draw(table), path))

@@ -13,7 +13,7 @@ import typer
 from simonides.interrupts import PRESSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from simonides.experiments.sweep import Tally
 
@@ -22,18 +22,15 @@ Item = TypeVar("Item")
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-def steps(
-    items: Sequence[Item], verb: str, *, quiet: bool, label: Callable[[Item], str]
-) -> Iterator[Item]:
-    """Yield the items one by one while showing which is being worked on."""
+@contextmanager
+def step_bar() -> Iterator[Callable[[str, int, int], None]]:
+    """Yield a callback that shows what is worked on, as the how-manieth of how many."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True, highlight=False, quiet=quiet)
+    console = Console(stderr=True, highlight=False)
     if not console.is_terminal:
-        for position, item in enumerate(items, start=1):
-            console.print(f"{verb} {label(item)} ({position} of {len(items)})")
-            yield item
+        yield lambda work, place, total: console.print(f"{work} ({place} of {total})")
         return
     columns = (
         TextColumn("{task.description}"),
@@ -42,11 +39,10 @@ def steps(
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=console, transient=True) as progress:
-        task = progress.add_task(verb, total=len(items))
-        for item in items:
-            progress.update(task, description=f"{verb} {label(item)}")
-            yield item
-            progress.advance(task)
+        task = progress.add_task("starting", total=None)
+        yield lambda work, place, total: progress.update(
+            task, description=work, completed=place - 1, total=total
+        )
 
 
 @contextmanager

@@ -3,28 +3,19 @@
 from __future__ import annotations
 
 import time
-import warnings
-from dataclasses import replace
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simonides.cli import options, output
-from simonides.cli.progress import plain_warnings, steps, tally_bar
+from simonides.cli.progress import plain_warnings, step_bar, tally_bar
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator
 
-    from simonides.curves.table import Table
-    from simonides.reproduction.figure import Figure
-    from simonides.reproduction.plans import Plan
-    from simonides.reproduction.run import Reproduction
-
-_QUICK_CURVES = ("price", "load", "hebbian")
-"""Theory curves that a quick run shows after the figures; a full one shows all that no figure does."""
-
-_MEASURED = ("depth", "placement", "gradients", "trainability")
-"""Theory curves that a figure shows with networks beside them."""
+    from simonides.reproduction.results import Reproduction
+    from simonides.reproduction.run import Began, Watch
 
 
 def reproduce(
@@ -59,73 +50,87 @@ def reproduce(
 
     Example: simonides reproduce C.2 --quick --out build/reproduction
     """
-    from joblib import parallel_config
-    from threadpoolctl import threadpool_limits
-
     from simonides import arguments
-    from simonides.report.page import checked_folder, write_report
-    from simonides.reproduction.catalogue import chosen, left_out
-    from simonides.reproduction.plans import PLANS
-    from simonides.reproduction.run import enter
+    from simonides.reproduction.catalogue import left_out
+    from simonides.reproduction.plans import FULL, QUICK
+    from simonides.reproduction.run import reproduce as redo
 
     began = time.perf_counter()
-    asked = chosen(figures or [])
-    if workers is not None:
-        workers = arguments.whole("workers", workers, remedy="pass the number of processes")
-    checked_folder(out)
-    plan = PLANS["quick" if quick else "full"]
-    report = enter(out, plan, asked)
-    for one in [] if figures else left_out():
-        typer.echo(
-            f"simonides: figure {one.name} is left out: {arguments.install(str(one.extra))}",
-            err=True,
+    for figure in [] if figures else left_out():
+        remedy = arguments.install(str(figure.extra))
+        typer.echo(f"simonides: figure {figure.name} is left out: {remedy}", err=True)
+    with plain_warnings(), _bars(quiet=as_json) as watch:
+        reproduction = redo(
+            QUICK if quick else FULL,
+            figures or (),
+            out,
+            workers=workers,
+            retry_failed=retry_failed,
+            watch=watch,
         )
-    with (
-        plain_warnings(),
-        parallel_config(n_jobs=workers or -1),
-        threadpool_limits(workers, user_api="blas"),
-    ):
-        # Processes whose memory has grown are replaced, and what they had begun is done again.
-        warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
-        found = _found(plan, asked, out, workers, retry_failed, quiet=as_json)
-        from_here = time.perf_counter()
-        theory = {} if figures else _curves(quick, quiet=as_json)
-        if theory:
-            spent = {**found.seconds, "theory curves": time.perf_counter() - from_here}
-            found = replace(found, seconds=spent)
-        path = write_report(out, replace(found, report=report), theory)
     if as_json:
         seconds = time.perf_counter() - began
-        output.print_json({**_record(found, out), "report": str(path), "seconds": seconds})
+        output.print_json({**_record(reproduction, out), "seconds": seconds})
     else:
-        _print_claims(found)
-        output.print_line(str(path))
-    _admit_failures(found)
+        _print_claims(reproduction)
+        output.print_line(str(reproduction.page))
+    _admit_failures(reproduction)
 
 
-def _record(found: Reproduction, out: str) -> dict[str, object]:
+@contextmanager
+def _bars(*, quiet: bool) -> Iterator[Watch | None]:
+    """Yield what shows the parts of a reproduction as they begin, and how each of its sweeps stands."""
+    if quiet:
+        yield None
+        return
+    from simonides.experiments.sweep import Tally
+
+    with step_bar() as show_step, ExitStack() as sweep:
+        show_tally: Callable[[Tally], None] | None = None
+
+        def watch(event: Began | Tally) -> None:
+            nonlocal show_tally
+            if not isinstance(event, Tally):
+                sweep.close()
+                show_step(f"{event.work} {event.name}", event.place, event.total)
+                show_tally = None
+                return
+            if show_tally is None:
+                show_tally = sweep.enter_context(tally_bar(quiet=False))
+            if show_tally is not None:
+                show_tally(event)
+
+        yield watch
+
+
+def _record(reproduction: Reproduction, out: str) -> dict[str, object]:
     return {
         "figures": [
-            {"name": one.name, "title": one.title, "picture": f"{out}/figures/{one.file}.svg"}
-            for one in found.figures
+            {
+                "name": figure.name,
+                "title": figure.title,
+                "picture": f"{out}/figures/{figure.file}.svg",
+            }
+            for figure in reproduction.figures
         ],
-        "claims": [vars(claim) for claim in found.claims],
-        "scale": found.plan.name,
+        "claims": [vars(claim) for claim in reproduction.claims],
+        "scale": reproduction.plan.name,
+        "report": str(reproduction.page),
     }
 
 
-def _print_claims(found: Reproduction) -> None:
-    if found.claims:
+def _print_claims(reproduction: Reproduction) -> None:
+    if reproduction.claims:
         output.print_table(
-            f"Claims of the paper, {found.plan.name} run",
+            f"Claims of the paper, {reproduction.plan.name} run",
             ["claim", "verdict"],
-            [[claim.name, str(claim.verdict)] for claim in found.claims],
+            [[claim.name, str(claim.verdict)] for claim in reproduction.claims],
         )
 
 
-def _admit_failures(found: Reproduction) -> None:
+def _admit_failures(reproduction: Reproduction) -> None:
     """Name the sweeps of which tasks failed, and exit with 1 if there are any."""
-    failed = {name: tally for name, tally in found.tallies.items() if tally.failed}
+    failed = {name: tally for name, tally in reproduction.tallies.items() if tally.failed}
     for name, tally in failed.items():
         typer.echo(
             f"simonides: {tally.failed} tasks of {name} failed ({tally.reasons[0]}): "
@@ -134,55 +139,3 @@ def _admit_failures(found: Reproduction) -> None:
         )
     if failed:
         raise typer.Exit(1)
-
-
-def _found(
-    plan: Plan,
-    asked: Sequence[Figure],
-    out: str,
-    workers: int | None,
-    retry_failed: bool,
-    *,
-    quiet: bool,
-) -> Reproduction:
-    from pathlib import Path
-
-    from simonides.reproduction import run
-    from simonides.reproduction.claims.catalogue import claims_of
-    from simonides.reproduction.results import Results
-    from simonides.signal.paper.claims import signal_claims
-
-    sweeps = run.sweeps_for(asked)
-    tallies, seconds, task_seconds = {}, {}, {}
-    for job in steps(
-        run.jobs(plan, sweeps, out), "measuring", quiet=quiet, label=lambda one: one.folder.name
-    ):
-        began = time.perf_counter()
-        with tally_bar(quiet=quiet) as watch:
-            tallies[job.folder.name] = run.measure(
-                job, workers=workers, retry_failed=retry_failed, watch=watch
-            )
-        seconds[job.folder.name] = time.perf_counter() - began
-        task_seconds[job.folder.name] = run.task_seconds(job)
-    began = time.perf_counter()
-    results = Results(Path(out), plan)
-    tables = {
-        figure.name: figure.tables(results)
-        for figure in steps(asked, "computing figure", quiet=quiet, label=lambda one: one.name)
-    }
-    seconds["figures"] = time.perf_counter() - began
-    began = time.perf_counter()
-    claims = [*claims_of(results, sweeps), *signal_claims(tables)]
-    seconds["claims"] = time.perf_counter() - began
-    return run.Reproduction(plan, asked, tables, claims, tallies, seconds, task_seconds)
-
-
-def _curves(quick: bool, *, quiet: bool) -> dict[str, Table]:
-    from joblib import Parallel, delayed
-
-    from simonides.curves.catalogue import CURVES
-
-    names = _QUICK_CURVES if quick else tuple(name for name in CURVES if name not in _MEASURED)
-    tables = Parallel(return_as="generator")(delayed(CURVES[name].table)() for name in names)
-    shown = steps(names, "computing curve", quiet=quiet, label=str)
-    return dict(zip(shown, tables, strict=True))

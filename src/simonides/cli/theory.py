@@ -11,6 +11,7 @@ from simonides.cli import options, output
 from simonides.formatting import short
 
 _ROWS_SHOWN = 24
+"""What a terminal of usual height shows at once; ``--json`` gives all."""
 
 
 def theory(
@@ -35,10 +36,10 @@ def theory(
             rows = [[c.name, c.question] for c in CURVES.values()]
             output.print_table("Theory curves", ["name", "question"], rows)
         return
-    asked = curve(name)
+    chosen = curve(name)
     if plot is not None:
         options.check_plot(plot)
-    table = asked.table(dim)
+    table = chosen.table(dim)
     picture = None if plot is None else options.draw_to(plot, table)
     if as_json:
         columns = {key: [float(v) for v in values] for key, values in table.columns.items()}

@@ -1,12 +1,23 @@
-"""Curves of how it is stored: scores, spectra, overlap, the Hebbian rule and trained memories."""
+"""Curves of how it is stored, and their pictures: scores, spectra, overlap, Hebbian rule, training."""
 
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.curves.table import Table, stacked
+from simonides.curves.curve import Curve
+from simonides.curves.table import Table, stacked, with_error
+from simonides.figures.style import (
+    FADED,
+    GREY,
+    SERIES,
+    THEORY,
+    WIDEST,
+    canvas,
+    reference_line,
+)
 from simonides.theory import hebbian as rule
 from simonides.theory import replica
 from simonides.theory.capacity import capacity
@@ -17,9 +28,14 @@ from simonides.theory.setting import Setting, facts_at_load
 from simonides.theory.setting import load as load_of
 from simonides.theory.spectrum import CapacityLaw
 
-RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
-_OVERLAP_SAMPLES = 192
-_TRAINED_SAMPLES = 256
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
+
+_OVERLAP_SAMPLES, _TRAINED_SAMPLES = 192, 256
+"""Any numbers of this order do: bars of two standard errors are drawn, and a curve takes seconds."""
+
 _SEED = 12
 
 
@@ -49,7 +65,7 @@ def scores(dim: int) -> Table:
 def spectrum(_dim: int) -> Table:
     """Return singular values at capacity and at initialisation, over the largest."""
     rows = []
-    for fraction in RANK_FRACTIONS:
+    for fraction in _RANK_FRACTIONS:
         final, initial = CapacityLaw(fraction), InitialLaw(fraction)
         top = initial.support[1]
         x = np.linspace(0.0, 1.0, 301)
@@ -72,16 +88,14 @@ def overlap(dim: int) -> Table:
     for share in (0.1, 0.25, 0.4, 0.55, 0.7, 0.8, 0.9, 0.97):
         facts = max(2, int(share * full))
         energy = replica.EnergeticTerm(facts, np.random.default_rng(_SEED), _OVERLAP_SAMPLES)
-        found = replica.finite_size_free_entropy(facts, dim**2, energy)
+        entropy = replica.finite_size_free_entropy(facts, dim**2, energy)
         asymptotic_load = 0.5 * share
         rows.append(
             {
                 "facts": float(facts),
                 "share_of_capacity": facts / full,
-                "overlap": found.overlap.value,
-                "overlap_stderr": found.overlap.stderr,
-                "free_entropy": found.value.value,
-                "free_entropy_stderr": found.value.stderr,
+                **with_error("overlap", entropy.overlap),
+                **with_error("free_entropy", entropy.value),
                 "overlap_limit": replica.overlap(asymptotic_load),
                 "free_entropy_limit": replica.free_entropy(asymptotic_load),
             }
@@ -126,12 +140,201 @@ def trained(dim: int) -> Table:
                     "facts": float(facts),
                     "load": load_of(facts, size),
                     "share_of_capacity": facts / full,
-                    "accuracy": state.accuracy.value,
-                    "accuracy_stderr": state.accuracy.stderr,
-                    "loss": state.loss.value,
-                    "loss_stderr": state.loss.stderr,
-                    "norm": state.norm.value,
-                    "norm_stderr": state.norm.stderr,
+                    **with_error("accuracy", state.accuracy),
+                    **with_error("loss", state.loss),
+                    **with_error("norm", state.norm),
                 }
             )
     return stacked("trained", "Cross-entropy trained to its minimum", rows)
+
+
+def _draw_scores(table: Table) -> Figure:
+    """Draw the laws of scores of the best memory at capacity beside the Hebbian rule's."""
+    figure, (left, right) = canvas(2)
+    x = table["score"]
+    left.fill_between(x, table["rival"], color=GREY, alpha=0.35, linewidth=0, label="off-target")
+    left.plot(x, table["target"], label="target", **SERIES[0])
+    reference_line(left, table.settings["extreme_value"], r"$\sqrt{2 \log p}$", vertical=True)
+    left.set(title="Best memory at capacity", xlabel="score", ylabel="density", ylim=(0, None))
+    left.legend(loc="upper left")
+    right.fill_between(
+        x, table["hebbian_rival"], color=GREY, alpha=0.35, linewidth=0, label="off-target"
+    )
+    right.plot(x, table["hebbian_target"], label="target", **SERIES[1])
+    right.set(
+        title="Hebbian rule, as many facts",
+        xlabel="score",
+        ylabel="density",
+        ylim=left.get_ylim(),
+    )
+    right.legend(loc="upper left")
+    return figure
+
+
+def _draw_spectrum(table: Table) -> Figure:
+    """Draw singular values at capacity and at initialisation, one panel per rank fraction."""
+    fractions = table.distinct("rank_fraction")
+    figure, panels = canvas(len(fractions), columns=2, height=2.5)
+    for axes, fraction in zip(panels, fractions, strict=True):
+        part = table.where("rank_fraction", fraction)
+        x = part["singular_value"]
+        axes.plot(x, part["at_capacity"], label="at capacity", **SERIES[0])
+        axes.plot(x, part["at_initialisation"], label="two random layers", **SERIES[1])
+        top = 1.25 * np.max(part["at_capacity"])
+        axes.set(
+            title=rf"$\kappa$ = {fraction:g}",
+            xlabel="singular value / largest",
+            xlim=(0, 1.02),
+            ylim=(0, top),
+        )
+    for axes in panels[::2]:
+        axes.set_ylabel("density")
+    panels[0].legend(loc="upper left", fontsize=7.5)
+    return figure
+
+
+def _draw_overlap(table: Table) -> Figure:
+    """Draw overlap and free entropy against facts over capacity."""
+    figure, (left, right) = canvas(2)
+    x = table["share_of_capacity"]
+    dimension = f"dimension {table.settings['dimension']:g} (±2 s.e.)"
+    for axes, name, label in (
+        (left, "overlap", "overlap $q^*$ of two solutions"),
+        (right, "free_entropy", r"log volume per parameter, $\Phi$"),
+    ):
+        axes.errorbar(
+            x,
+            table[name],
+            yerr=2 * table[f"{name}_stderr"],
+            fmt="o-",
+            markersize=4,
+            color=THEORY,
+            label=dimension,
+        )
+        axes.plot(x, table[f"{name}_limit"], label="large dimension", **FADED)
+        axes.set(xlabel="facts over capacity", ylabel=label, xlim=(0, 1))
+        axes.legend()
+    left.set(title="Solutions grow alike", ylim=(0, 1))
+    right.set(title="and scarce")
+    return figure
+
+
+def _draw_hebbian(table: Table) -> Figure:
+    """Draw the Hebbian rule's accuracy and its chance to recall everything against the load."""
+    figure, (left, right) = canvas(2)
+    for style, dimension in zip(SERIES, table.distinct("dimension"), strict=False):
+        part = table.where("dimension", dimension)
+        label = f"d = {dimension:,.0f}"
+        left.plot(part["load"], part["accuracy"], label=label, **style)
+        right.plot(part["load"], part["all_recalled"], label=label, **style)
+    reference_line(left, table.settings["limit_fraction"], "1/2", vertical=True)
+    reference_line(right, table.settings["limit_all"], "1/8", vertical=True)
+    left.set(
+        title="Fraction of the facts",
+        xlabel=r"load $p\,\log p\,/\,d^2$",
+        ylabel="expected accuracy",
+        ylim=(0, 1.04),
+        xlim=(0, 1.2),
+    )
+    right.set(
+        title="All of the facts",
+        xlabel=r"load $p\,\log p\,/\,d^2$",
+        ylabel="probability that all are recalled",
+        ylim=(0, 1.04),
+        xlim=(0, 0.3),
+    )
+    left.legend()
+    right.legend()
+    return figure
+
+
+def _draw_trained(table: Table) -> Figure:
+    """Draw accuracy, loss and norm of the trained memory around capacity."""
+    figure, panels = canvas(3, width=WIDEST / 3, height=2.8)
+    labels = {
+        "accuracy": "training accuracy",
+        "loss": "cross-entropy",
+        "norm": "norm of the weights",
+    }
+    for axes, (name, label) in zip(panels, labels.items(), strict=True):
+        for style, marker, dimension in zip(
+            SERIES, "os", table.distinct("dimension"), strict=False
+        ):
+            part = table.where("dimension", dimension)
+            finite = np.isfinite(part[name])
+            axes.errorbar(
+                part["share_of_capacity"][finite],
+                part[name][finite],
+                yerr=2 * part[f"{name}_stderr"][finite],
+                marker=marker,
+                markersize=3.5,
+                label=f"d = {dimension:g}",
+                **style,
+            )
+        reference_line(axes, 1.0, "capacity", vertical=True)
+        axes.set(xlabel="facts over capacity", ylabel=label)
+    panels[0].set(title="Recall breaks", ylim=(0, 1.04))
+    panels[1].set(title="loss sets in", ylim=(0, None))
+    panels[2].set(
+        title="weights turn finite",
+        yscale="log",
+        yticks=[2, 5, 10, 20],
+        yticklabels=["2", "5", "10", "20"],
+    )
+    panels[2].minorticks_off()
+    panels[0].legend()
+    return figure
+
+
+CURVES = (
+    Curve(
+        "scores",
+        "How does the best memory score?",
+        "The best memory lifts every target just above the level its rivals reach, and leaves the "
+        "rivals alone; the Hebbian rule lets the targets fluctuate as much as the rivals do. The "
+        "extreme value √(2 log p) is where the lifted level tends, slowly, as facts grow.",
+        scores,
+        _draw_scores,
+        most_dim=10**6,
+    ),
+    Curve(
+        "spectrum",
+        "What do the weights look like at capacity?",
+        "At capacity the singular values follow a quarter circle cut off from below: a memory under "
+        "a rank bound spreads its strength evenly, unlike the two random layers it was trained from.",
+        spectrum,
+        _draw_spectrum,
+    ),
+    Curve(
+        "overlap",
+        "How much freedom is left below capacity?",
+        "Two random solutions grow alike as facts are added, and the volume of solutions shrinks; "
+        "both end at capacity. Dots are the finite-size saddle point, dotted lines the closed form "
+        "q = 2α, Φ = ½ log(1 − 2α) of the limit.",
+        overlap,
+        _draw_overlap,
+        dim=25,
+        most_dim=60,
+    ),
+    Curve(
+        "hebbian",
+        "How far does the Hebbian rule get?",
+        "The same rule, two criteria. In the limit the fraction of facts recalled falls below one at a "
+        "load of 1/2 and the chance that all are recalled drops at 1/8; at finite size the first "
+        "happens much earlier, and slowly. Crosstalk with the "
+        "rivals' own facts, which the leading order leaves out, is included.",
+        hebbian,
+        _draw_hebbian,
+        most_dim=10**6,
+    ),
+    Curve(
+        "trained",
+        "What does training reach beyond capacity?",
+        "Beyond capacity a memory trained to the minimum of its cross-entropy recalls fewer and "
+        "fewer facts. Below, the loss falls to zero and the weights grow without end.",
+        trained,
+        _draw_trained,
+        dim=25,
+        most_dim=60,
+    ),
+)

@@ -10,9 +10,10 @@ import numpy as np
 from simonides import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from simonides.arrays import Reals
+    from simonides.estimate import Estimate
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ class Table:
     def where(self, column: str, value: float) -> Table:
         """Return the rows in which a column has the given value."""
         rows = self.columns[column] == value
-        kept = {name: values[rows] for name, values in self.columns.items()}
-        return Table(self.name, self.title, kept, self.settings)
+        columns = {name: values[rows] for name, values in self.columns.items()}
+        return Table(self.name, self.title, columns, self.settings)
 
     def distinct(self, column: str) -> list[float]:
         """Return the values that a column takes, in order of first appearance."""
@@ -62,34 +63,11 @@ def stacked(name: str, title: str, rows: list[dict[str, float]], **settings: flo
     return Table(name, title, columns, settings)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """A named table of theory: the question it answers, what its picture says, and how it is made.
+def with_error(name: str, estimate: Estimate) -> dict[str, float]:
+    """Return the two columns of an estimate in a row.
 
-    Those made for a dimension have a default and a largest one.
+    >>> from simonides.estimate import Estimate
+    >>> with_error("load", Estimate(0.5, 0.1))
+    {'load': 0.5, 'load_stderr': 0.1}
     """
-
-    name: str
-    question: str
-    caption: str
-    make: Callable[[int], Table]
-    dim: int
-    most_dim: int | None = None
-
-    def table(self, dim: int | None = None) -> Table:
-        """Return the table, for the default dimension unless one is given."""
-        if dim is None:
-            return self.make(self.dim)
-        if self.most_dim is None:
-            raise arguments.refuse(
-                "dim", dim, f"left out for '{self.name}'", "it does not depend on one dimension"
-            )
-        dim = arguments.whole("dim", dim, least=2, remedy="pass the dimension to draw it for")
-        if dim > self.most_dim:
-            raise arguments.refuse(
-                "dim",
-                dim,
-                f"at most {self.most_dim} for '{self.name}'",
-                "it is computed by sampling",
-            )
-        return self.make(dim)
+    return {name: estimate.value, f"{name}_stderr": estimate.stderr}

@@ -28,6 +28,9 @@ SERIES: tuple[dict[str, Any], ...] = (
 )
 """Colours of falling lightness, each with its own dash, so that print in grey keeps them apart."""
 
+FADED: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2))}
+"""A limit or a leading order, beside what holds at finite size."""
+
 FORMATS = (".png", ".svg", ".pdf")
 
 WIDEST = 7.2
@@ -121,27 +124,14 @@ def reference_line(
     axes: Axes, value: float, label: str, *, vertical: bool = False, at_left: bool = False
 ) -> None:
     """Draw a thin line at a known value, labelled on the line itself."""
+    line: dict[str, Any] = {"color": GREY, "linewidth": 1.0, "linestyle": (0, (4, 3))}
+    words: dict[str, Any] = {"color": "#5b626b", "fontsize": 8}
     if vertical:
-        axes.axvline(value, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
-        axes.text(
-            value,
-            0.99,
-            f" {label}",
-            transform=axes.get_xaxis_transform(),
-            va="top",
-            ha="left",
-            color="#5b626b",
-            fontsize=8,
-        )
+        axes.axvline(value, **line)
+        place = axes.get_xaxis_transform()
+        axes.text(value, 0.99, f" {label}", transform=place, va="top", ha="left", **words)
     else:
-        axes.axhline(value, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
-        axes.text(
-            0.005 if at_left else 0.995,
-            value,
-            label,
-            transform=axes.get_yaxis_transform(),
-            va="bottom",
-            ha="left" if at_left else "right",
-            color="#5b626b",
-            fontsize=8,
-        )
+        axes.axhline(value, **line)
+        x, side = (0.005, "left") if at_left else (0.995, "right")
+        place = axes.get_yaxis_transform()
+        axes.text(x, value, label, transform=place, va="bottom", ha=side, **words)

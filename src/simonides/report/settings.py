@@ -11,44 +11,49 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simonides.experiments.spec import Spec
-    from simonides.reproduction.run import Reproduction
-
+    from simonides.reproduction.results import Reproduction
 
 _MOST_LISTED = 8
+"""Loads that a line has room for; more are said by their number and range."""
 
 
-def settings_table(found: Reproduction) -> str:
+def settings_table(reproduction: Reproduction) -> str:
     """Return the table as HTML."""
     rows = []
-    for sweep, specs in found.plan.sweeps.items():
+    tallies, seconds = reproduction.tallies, reproduction.seconds
+    for sweep, specs in reproduction.plan.sweeps.items():
         for place, spec in enumerate(specs, start=1):
             name = f"{sweep}-{place}"
-            if name in found.tallies:
-                tally = found.tallies[name]
+            if name in tallies:
+                tally = tallies[name]
                 ended = f"{tally.done} done" + (f", {tally.failed} failed" if tally.failed else "")
-                spent = (found.task_seconds.get(name, 0.0), found.seconds.get(name, 0.0))
-                rows.append([name, described(spec), ended, *(f"{one:,.1f}" for one in spent)])
+                spent = (reproduction.task_seconds.get(name, 0.0), seconds.get(name, 0.0))
+                rows.append([name, _described(spec), ended, *(f"{each:,.1f}" for each in spent)])
     rows += [
-        [name, "", "", "", f"{seconds:,.1f}"]
-        for name, seconds in found.seconds.items()
-        if name not in found.tallies
+        [name, "", "", "", f"{spent:,.1f}"]
+        for name, spent in seconds.items()
+        if name not in tallies
     ]
     header = [
-        f"{found.plan.name} run",
+        f"{reproduction.plan.name} run",
         "what",
         "tasks",
         "their seconds, added up",
         "seconds, this time",
     ]
-    return html_table(header, rows, kind="settings")
+    return _html(header, rows)
 
 
-def described(spec: Spec) -> str:
+def _described(spec: Spec) -> str:
     """Return a spec in one line."""
     solvers = ", ".join(
-        one.name
-        + (f" ({', '.join(f'{key} {value}' for key, value in one.options)})" if one.options else "")
-        for one in spec.solvers
+        solver.name
+        + (
+            f" ({', '.join(f'{key} {value}' for key, value in solver.options)})"
+            if solver.options
+            else ""
+        )
+        for solver in spec.solvers
     )
     parts = [
         " and ".join(spec.problems),
@@ -72,15 +77,12 @@ def described(spec: Spec) -> str:
     return "; ".join(parts)
 
 
-def html_table(header: Sequence[str], rows: Iterable[Sequence[str]], *, kind: str) -> str:
-    """Return a table of text, styled by its kind."""
+def _html(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = "".join(f"<th>{escape(name)}</th>" for name in header)
     body = "\n".join(
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
     )
-    return (
-        f'<table class="{escape(kind)}"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
-    )
+    return f'<table class="settings"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def _listed(numbers: Iterable[float]) -> str:

@@ -40,13 +40,14 @@ _BOUNDED: dict[str, Any] = {"rank_fractions": FRACTIONS[:-1]}
 
 
 @dataclass(frozen=True)
-class Plan:
+class ReproductionPlan:
     """A scale of reproduction.
 
     ``sweeps`` maps a name to the specs whose results it holds together. ``theory_samples`` and
     ``draws`` set the Monte Carlo errors of the theory beyond capacity and of the solutions' volume;
     ``single_dim`` is the dimension of the one constraint that Fig. A.2 shows. ``signal`` and ``course``
-    are the networks that are run, and the models that are trained, for the paper on signals.
+    are the networks that are run, and the models that are trained, for the paper on signals. ``curves``
+    are the curves of theory that a whole run shows after its figures.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Plan:
     single_dim: int
     signal: SignalScale
     course: TrainingCourse
+    curves: tuple[str, ...] = ()
 
 
 def _spec(
@@ -84,7 +86,7 @@ def _solvers_of_protocol(steps: int) -> tuple[Any, ...]:
 _THRESHOLD = ("threshold",)
 _MARGIN = ({"name": "decide", "margin_gap": 0.01},)
 
-QUICK = Plan(
+QUICK = ReproductionPlan(
     name="quick",
     sweeps={
         "accuracy": (
@@ -126,9 +128,10 @@ QUICK = Plan(
     single_dim=50,
     signal=scales.QUICK_SCALE,
     course=scales.QUICK_COURSE,
+    curves=("price", "load", "hebbian"),
 )
 
-FULL = Plan(
+FULL = ReproductionPlan(
     name="full",
     sweeps={
         "accuracy": (
@@ -184,6 +187,11 @@ FULL = Plan(
     single_dim=100,
     signal=scales.FULL_SCALE,
     course=scales.FULL_COURSE,
+    # All but those that a figure shows with networks beside them.
+    curves=(
+        *("price", "load", "rank", "margin", "tail"),
+        *("scores", "spectrum", "overlap", "hebbian", "trained", "attention"),
+    ),
 )
 
 PLANS = {plan.name: plan for plan in (QUICK, FULL)}

@@ -1,26 +1,30 @@
-"""What the sweeps of a reproduction found, read for figures and claims."""
+"""What the sweeps of a reproduction left, read for figures and claims, and what was made of it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.score_laws import SCORE_EDGES
 from simonides.experiments.sweep import arrays, rows
 from simonides.experiments.task import rank_of
-from simonides.reproduction.plans import REGIMES
+from simonides.reproduction.plans import BOTH, REGIMES
+from simonides.reproduction.statistics import mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from simonides.arrays import Reals
-    from simonides.reproduction.plans import Plan
+    from simonides.curves.table import Table
+    from simonides.estimate import Estimate
+    from simonides.experiments.sweep import Tally
+    from simonides.reproduction.claims.claim import PaperClaim
+    from simonides.reproduction.figure import PaperFigure
+    from simonides.reproduction.plans import ReproductionPlan
 
 Row = dict[str, Any]
 
@@ -32,33 +36,65 @@ def folder_of(out: str | Path, sweep: str, place: int) -> Path:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """The finished tasks of a plan's sweeps, read when they are first asked for."""
+    """What a plan's sweeps left in a folder: their rows, and tables of figures made from these.
+
+    Rows are read, and tables computed, when they are first asked for.
+    """
 
     out: Path
-    plan: Plan
-
-    @cached_property
-    def _read(self) -> dict[str, list[Row]]:
-        return {}
+    plan: ReproductionPlan
+    _rows: dict[str, list[Row]] = field(default_factory=dict, repr=False)
+    _tables: dict[str, Mapping[str, Table]] = field(default_factory=dict, repr=False)
 
     def rows(self, sweep: str, **columns: Any) -> list[Row]:
         """Return the rows of a sweep in which the named columns have the given values.
 
         Singular values and counts of scores are columns too.
         """
-        if sweep not in self._read:
-            self._read[sweep] = [
+        if sweep not in self._rows:
+            self._rows[sweep] = [
                 row
                 for place in range(len(self.plan.sweeps[sweep]))
                 for row in _done(folder_of(self.out, sweep, place))
             ]
-        return where(self._read[sweep], **columns)
+        return where(self._rows[sweep], **columns)
+
+    def tables(self, figure: PaperFigure) -> Mapping[str, Table]:
+        """Return a figure's tables, by name: what its picture and the claims about it read."""
+        if figure.name not in self._tables:
+            self._tables[figure.name] = figure.tables(self)
+        return self._tables[figure.name]
+
+
+@dataclass(frozen=True, eq=False)
+class Reproduction:
+    """What was measured, drawn and checked.
+
+    ``tables`` are those of the figures and ``curves`` those of theory, by name. ``tallies`` are those of
+    the sweeps by their folders' names, ``task_seconds`` the seconds of their tasks added up, whenever these
+    were run; ``seconds`` is the time each part took now. ``report`` is what the page is called, without an
+    ending, and ``page`` where it was written.
+    """
+
+    plan: ReproductionPlan
+    figures: Sequence[PaperFigure]
+    tables: Mapping[str, Mapping[str, Table]]
+    claims: Sequence[PaperClaim]
+    curves: Mapping[str, Table] = field(default_factory=dict)
+    tallies: Mapping[str, Tally] = field(default_factory=dict)
+    seconds: Mapping[str, float] = field(default_factory=dict)
+    task_seconds: Mapping[str, float] = field(default_factory=dict)
+    report: str = "report"
+    page: Path | None = None
 
 
 def _done(folder: Path) -> list[Row]:
-    beside = {one["id"]: one for one in arrays(folder).to_pylist()}
-    found = rows(folder).to_pylist()
-    return [{**beside.get(row["id"], {}), **row} for row in found if row["status"] == "done"]
+    beside = {row["id"]: row for row in arrays(folder).to_pylist()}
+    return [
+        {**beside.get(row["id"], {}), **row}
+        for row in rows(folder).to_pylist()
+        if row["status"] == "done"
+    ]
 
 
 def where(rows: Iterable[Row], **columns: Any) -> list[Row]:
@@ -72,10 +108,10 @@ def where(rows: Iterable[Row], **columns: Any) -> list[Row]:
 
 def groups(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]:
     """Return the rows by the values of some columns, in the order of these values."""
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    parts: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(row[name] for name in names), []).append(row)
-    return dict(sorted(found.items()))
+        parts.setdefault(tuple(row[name] for name in names), []).append(row)
+    return dict(sorted(parts.items()))
 
 
 def largest_common_dim(rows: Sequence[Row]) -> int:
@@ -93,7 +129,16 @@ def largest_common_dim(rows: Sequence[Row]) -> int:
 
 def mean_of(rows: Sequence[Row], column: str) -> Estimate:
     """Return the mean of a column over independent rows."""
-    return Estimate.of_mean(np.array([row[column] for row in rows], dtype=np.float64))
+    return mean(row[column] for row in rows)
+
+
+def problem_code(problem: str) -> float:
+    """Return what the column ``decoupled`` holds for a problem.
+
+    >>> problem_code("original"), problem_code("decoupled")
+    (0.0, 1.0)
+    """
+    return float(BOTH.index(problem))
 
 
 def regime_of(row: Mapping[str, Any]) -> float:
@@ -101,10 +146,12 @@ def regime_of(row: Mapping[str, Any]) -> float:
     share = row["facts"] / predicted(
         row["problem"], row["dim"], rank_of(row["dim"], row["rank_fraction"])
     )
-    return min(REGIMES, key=lambda one: abs(one - share))
+    return min(REGIMES, key=lambda regime: abs(regime - share))
 
 
 SCORE_STEP = 0.1
+"""Of histograms: twice the width of the bins that were counted, SCORE_EDGES, in all units met."""
+
 SCORE_GRID: Reals = np.arange(-5.0, 8.0 + SCORE_STEP / 2, SCORE_STEP)
 """Scores, in units of the off-target deviation, at which distributions are compared."""
 

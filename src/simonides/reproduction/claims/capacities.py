@@ -10,9 +10,7 @@ import numpy as np
 
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
-from simonides.reproduction.capacities import facts_per_parameter, figure_c1, threshold_load
 from simonides.reproduction.claims.claim import (
-    SIGMAS,
     Finding,
     MissingError,
     graded,
@@ -20,18 +18,19 @@ from simonides.reproduction.claims.claim import (
     stated,
 )
 from simonides.reproduction.claims.complete import FEWEST, has_error, whole_instances
-from simonides.reproduction.claims.statistics import exponent, line, pooled
 from simonides.reproduction.plans import BOTH
 from simonides.reproduction.results import groups, mean_of
+from simonides.reproduction.statistics import exponent, line, mean, pooled, ratio
+from simonides.reproduction.thresholds import BY_RANK, LOADS, threshold_load
 from simonides.theory.hebbian import LOAD_ALL, all_recalled_probability
 from simonides.theory.setting import Setting
 from simonides.theory.setting import load as load_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from simonides.reproduction.claims.statistics import Line
     from simonides.reproduction.results import Results, Row
+    from simonides.reproduction.statistics import Line
 
 _SMALL_SIZE_SLACK = 0.02
 """Relative error allowed to a theory that leaves out corrections of order 1/d: that at d = 50."""
@@ -55,7 +54,7 @@ _HIGHEST_HEBBIAN_LOAD = 0.41
 class _Measured:
     """Thresholds of one problem over the finite-size theory's, and lines in 1/log d through both loads."""
 
-    ratio: Estimate
+    over_theory: Estimate
     line: Line
     line_of_theory: float
     load: Estimate
@@ -67,6 +66,7 @@ class _Measured:
     "Without a rank bound the critical load p log p / d² is 1/2 for both problems "
     "(Conjecture 1, Claim 1)",
     "1/2 in the limit",
+    needs=("thresholds",),
     data="sweeps/thresholds, Figure C.1",
     criterion="agrees: both ratios within 3 standard errors and 2%, as theory leaves out terms of order "
     "1/d (2% at d = 50), and both lines within 3 standard errors of those through theory, as a line over "
@@ -74,15 +74,17 @@ class _Measured:
 )
 def capacity_one_half(results: Results) -> Finding:
     """Check that capacity tends to 1/2: by measured over predicted thresholds, and by extrapolation."""
-    found = {problem: _measured(results, problem) for problem in BOTH}
-    limits = {problem: one.ratio.scaled(0.5) for problem, one in found.items()}
-    near = {problem: is_near(one, 0.5, 0.5 * _SMALL_SIZE_SLACK) for problem, one in limits.items()}
-    alike = all(is_near(one.line.at_zero, one.line_of_theory) for one in found.values())
-    last = found["decoupled"]
+    measured = {problem: _measured(results, problem) for problem in BOTH}
+    limits = {problem: part.over_theory.scaled(0.5) for problem, part in measured.items()}
+    near = {
+        problem: is_near(limit, 0.5, 0.5 * _SMALL_SIZE_SLACK) for problem, limit in limits.items()
+    }
+    alike = all(is_near(part.line.at_zero, part.line_of_theory) for part in measured.values())
+    last = measured["decoupled"]
     return Finding(
         f"decoupled {limits['decoupled']}, original {limits['original']}: measured over finite-size "
         f"theory, times 1/2. The bare decoupled load at d = {last.dims[-1]} is {last.load.value:.3f}. "
-        + _extrapolated(found),
+        + _extrapolated(measured),
         graded(all(near.values()) and alike, near["decoupled"]),
     )
 
@@ -110,16 +112,16 @@ def _measured(results: Results, problem: str) -> _Measured:
     )
 
 
-def _extrapolated(found: Mapping[str, _Measured]) -> str:
+def _extrapolated(measured: Mapping[str, _Measured]) -> str:
     """Return in words where lines in 1/log d lead, and what that is worth."""
     words = [
-        f"{one.line.at_zero} ({problem}, d = {one.dims[0]} to {one.dims[-1]}, "
-        f"χ² = {one.line.chi_square:.1f} with {one.line.degrees} degrees of freedom; the same fit to "
-        f"finite-size theory leads to {one.line_of_theory:.3f})"
-        for problem, one in found.items()
+        f"{part.line.at_zero} ({problem}, d = {part.dims[0]} to {part.dims[-1]}, "
+        f"χ² = {part.line.chi_square:.1f} with {part.line.degrees} degrees of freedom; the same fit to "
+        f"finite-size theory leads to {part.line_of_theory:.3f})"
+        for problem, part in measured.items()
     ]
-    against = [problem for problem, one in found.items() if not is_near(one.line.at_zero, 0.5)]
-    missed = max((one.line_of_theory - 0.5 for one in found.values()), key=abs)
+    against = [name for name, part in measured.items() if not is_near(part.line.at_zero, 0.5)]
+    missed = max((part.line_of_theory - 0.5 for part in measured.values()), key=abs)
     alone = (
         f"Taken alone this contradicts 1/2 ({', '.join(against)})"
         if against
@@ -136,6 +138,7 @@ def _extrapolated(found: Mapping[str, _Measured]) -> str:
     "rate",
     "The load at capacity approaches 1/2 like 1/log d, up to log log factors (eq. C.25, Fig. C.1)",
     "exponent -1 of log d",
+    needs=("thresholds",),
     data="sweeps/thresholds, Figure C.1",
     criterion="agrees: within 3 standard errors and 0.1 of -1, which theory itself has reached only for d "
     "in the thousands, with an error below 0.05; in part: within 3 and 0.03 of theory, whose own exponent "
@@ -146,7 +149,7 @@ def rate_of_convergence(results: Results) -> Finding:
     """Check that the excess of the load over 1/2 falls like 1/log d."""
     rows = [
         row
-        for row in figure_c1(results)["measured"].records()
+        for row in results.tables(LOADS)["measured"].records()
         if row["decoupled"] and has_error(Estimate(row["load"], row["load_stderr"]))
     ]
     if len(rows) < 2:
@@ -175,6 +178,7 @@ def rate_of_convergence(results: Results) -> Finding:
     "With rank κd the critical load is half the second moment of the quarter circle's top κ "
     "(Claim 2, eq. 9)",
     "measured / finite-size form of eq. 9 = 1",
+    needs=("bounded",),
     data="sweeps/bounded, Figure rank",
     criterion="agrees: all within 3 standard errors and 4%, 1/d at d = 25, with errors below 5%; in part: "
     "within 3 and 10%, less than the difference eq. 9 makes between half and full rank, with errors below "
@@ -184,30 +188,28 @@ def rank_bound(results: Results) -> Finding:
     """Check rank-bounded capacity."""
     ratios = {
         (row["decoupled"], row["dim"], row["rank_fraction"]): Estimate(
-            row["facts"] / row["facts_theory"], row["facts_stderr"] / row["facts_theory"]
-        )
-        for row in facts_per_parameter(results)["measured"].records()
+            row["facts"], row["facts_stderr"]
+        ).scaled(1 / row["facts_theory"])
+        for row in results.tables(BY_RANK)["measured"].records()
         if row["rank_fraction"] < 1 and math.isfinite(row["facts_stderr"])
     }
     if not ratios:
         raise MissingError(f"thresholds with a rank bound, {FEWEST} instances or more of one rank")
     words = "; ".join(
-        f"{'decoupled' if decoupled else 'original'} d = {dim:g}, κ = {fraction:g}: {ratio}"
-        for (decoupled, dim, fraction), ratio in ratios.items()
+        f"{'decoupled' if decoupled else 'original'} d = {dim:g}, κ = {fraction:g}: {over_theory}"
+        for (decoupled, dim, fraction), over_theory in ratios.items()
     )
     return Finding(
         f"{words}. A search that fails proves nothing: these are lower bounds",
         graded(
-            all(
-                is_near(ratio, 1.0, _RANK_SLACK) and ratio.stderr < _COARSE
-                for ratio in ratios.values()
-            ),
-            all(
-                is_near(ratio, 1.0, _RANKS_APART) and ratio.stderr < _TOO_COARSE
-                for ratio in ratios.values()
-            ),
+            _all_near_one(ratios.values(), _RANK_SLACK, _COARSE),
+            _all_near_one(ratios.values(), _RANKS_APART, _TOO_COARSE),
         ),
     )
+
+
+def _all_near_one(ratios: Iterable[Estimate], slack: float, coarse: float) -> bool:
+    return all(is_near(over, 1.0, slack) and over.stderr < coarse for over in ratios)
 
 
 @stated(
@@ -215,6 +217,7 @@ def rank_bound(results: Results) -> Finding:
     "The Hebbian rule recalls all facts up to the load 1/8 "
     "(Theorem D.1, for independent Gaussian scores)",
     "1/8 = 0.125 in the limit",
+    needs=("hebbian",),
     data="sweeps/hebbian, Figure 2, Figure D.1",
     criterion="agrees: the load at the largest d within 3 standard errors and half the grid's step there "
     "of theory at this size; in part: what that makes of the limit within half of 1/8, far from the 1/2 "
@@ -222,18 +225,18 @@ def rank_bound(results: Results) -> Finding:
 )
 def hebbian_one_eighth(results: Results) -> Finding:
     """Check that the Hebbian rule recalls everything up to load 1/8."""
-    found = _hebbian_thresholds(results)
-    limits = {dim: one.measured.scaled(LOAD_ALL / one.theory) for dim, one in found.items()}
+    rules = _hebbian_thresholds(results)
+    limits = {dim: rule.measured.scaled(LOAD_ALL / rule.theory) for dim, rule in rules.items()}
     words = "; ".join(
-        f"d = {dim}: load {one.measured} (theory at this size {one.theory:.3f}, grid's step there "
-        f"{one.step:.3f}), so {limits[dim]} in the limit"
-        for dim, one in found.items()
+        f"d = {dim}: load {rule.measured} (theory at this size {rule.theory:.3f}, grid's step there "
+        f"{rule.step:.3f}), so {limits[dim]} in the limit"
+        for dim, rule in rules.items()
     )
-    last = max(found)
+    last = max(rules)
     return Finding(
         words,
         graded(
-            is_near(found[last].measured, found[last].theory, found[last].step / 2),
+            is_near(rules[last].measured, rules[last].theory, rules[last].step / 2),
             is_near(limits[last], LOAD_ALL, LOAD_ALL / 2),
         ),
     )
@@ -243,6 +246,7 @@ def hebbian_one_eighth(results: Results) -> Finding:
     "fourfold-gap",
     "The best memory's critical load is four times the Hebbian rule's (1/2 against 1/8)",
     "4 in the limit",
+    needs=("hebbian", "thresholds"),
     data="sweeps/thresholds, sweeps/hebbian",
     criterion="agrees: all within 3 standard errors of 4 and the slacks of both loads together, 2% and "
     "half the grid's step; in part: so close to the ratio of the two finite-size theories",
@@ -256,16 +260,12 @@ def fourfold_gap(results: Results) -> Finding:
         # Where the rule has no load, none on the grid was low enough for it.
         if len(best.get((dim,), ())) < FEWEST or rule.measured.value == 0:
             continue
-        top = threshold_load(best[dim,])
-        value = top.value / rule.measured.value
-        error = math.hypot(top.stderr / top.value, rule.measured.stderr / rule.measured.value)
-        ratio = ratios[dim] = Estimate(value, value * error)
-        facts = predicted("original", dim, None)
-        expected = load_of(facts, dim) / rule.theory
+        gap = ratios[dim] = ratio(threshold_load(best[dim,]), rule.measured)
+        expected = load_of(predicted("original", dim, None), dim) / rule.theory
         slack = _SMALL_SIZE_SLACK + rule.step / 2 / rule.measured.value
-        words.append(f"d = {dim}: {ratio} (finite-size theory {expected:.2f})")
-        four.append(is_near(ratio, 4.0, 4.0 * slack))
-        finite.append(is_near(ratio, expected, expected * slack))
+        words.append(f"d = {dim}: {gap} (finite-size theory {expected:.2f})")
+        four.append(is_near(gap, 4.0, 4.0 * slack))
+        finite.append(is_near(gap, expected, expected * slack))
     if not ratios:
         raise MissingError(
             "thresholds of the best memory and of the Hebbian rule for the original problem at one "
@@ -280,15 +280,11 @@ def fourfold_gap(results: Results) -> Finding:
 def _width(ratios: Mapping[int, Estimate]) -> str:
     """Return in words where the gap is told from fourfold, and to which side."""
     sides: dict[str, list[str]] = {}
-    for dim, ratio in ratios.items():
-        apart, error = ratio.value - 4.0, SIGMAS * ratio.stderr
-        side = (
-            "wider than"
-            if apart > error
-            else "narrower than"
-            if apart < -error
-            else "not told from"
-        )
+    for dim, gap in ratios.items():
+        if is_near(gap, 4.0):
+            side = "not told from"
+        else:
+            side = "wider than" if gap.value > 4.0 else "narrower than"
         sides.setdefault(side, []).append(str(dim))
     return "; ".join(f"{side} fourfold at d = {', '.join(dims)}" for side, dims in sides.items())
 
@@ -304,9 +300,9 @@ class HebbianThreshold:
 
 def _hebbian_thresholds(results: Results) -> dict[int, HebbianThreshold]:
     parts = groups(results.rows("hebbian", problem="original"), "dim")
-    found = {dim: hebbian_threshold(part) for (dim,), part in parts.items()}
+    rules = {dim: hebbian_threshold(part) for (dim,), part in parts.items()}
     # Theory's is nil where no load is low enough for the rule.
-    known = {dim: one for dim, one in found.items() if one is not None and one.theory > 0}
+    known = {dim: rule for dim, rule in rules.items() if rule is not None and rule.theory > 0}
     if not known:
         raise MissingError(
             f"the Hebbian rule's recall of the original problem at all loads, {FEWEST} instances or more"
@@ -332,6 +328,6 @@ def hebbian_threshold(part: list[Row]) -> HebbianThreshold | None:
         sums.append(float(steps @ [whole[load] for load in loads]))
     setting = Setting(part[0]["dim"], part[0]["dim"])
     chances = [all_recalled_probability(setting, facts[load]) for load in loads]
-    theory, measured = float(steps @ chances), Estimate.of_mean(np.array(sums))
+    theory, measured = float(steps @ chances), mean(sums)
     place = min(int(np.searchsorted(loads, measured.value)), len(loads) - 1)
     return HebbianThreshold(measured, theory, float(steps[place]))

@@ -1,4 +1,4 @@
-"""All claims, with the sweeps they need."""
+"""All claims of the paper on storage, in its order."""
 
 from __future__ import annotations
 
@@ -7,35 +7,35 @@ from typing import TYPE_CHECKING
 from simonides.reproduction.claims import capacities, equivalence, mechanism, protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Collection
 
-    from simonides.reproduction.claims.claim import Claim
+    from simonides.reproduction.claims.claim import PaperClaim
     from simonides.reproduction.results import Results
 
-_CLAIMS: tuple[tuple[tuple[str, ...], Callable[[Results], Claim]], ...] = (
-    (("thresholds",), capacities.capacity_one_half),
-    (("thresholds",), capacities.rate_of_convergence),
-    (("thresholds",), equivalence.thresholds),
-    (("accuracy",), equivalence.curves),
-    (("spectra", "regimes"), equivalence.spectra),
-    (("regimes",), equivalence.scores),
-    (("hebbian",), capacities.hebbian_one_eighth),
-    (("hebbian", "thresholds"), capacities.fourfold_gap),
-    (("bounded",), capacities.rank_bound),
-    (("spectra", "regimes"), mechanism.rank_spectra),
-    (("regimes",), mechanism.rivals_standard_normal),
-    (("regimes",), mechanism.targets_concentrate),
-    (("regimes",), mechanism.targets_broaden),
-    (("regimes",), mechanism.raises_targets),
-    (("spectra", "regimes"), mechanism.gaussian_equivalence),
-    (("accuracy",), mechanism.first_moment),
-    (("protocol",), protocol.adam_agrees),
+CHECKS = (
+    capacities.capacity_one_half,
+    capacities.rate_of_convergence,
+    equivalence.thresholds,
+    equivalence.curves,
+    equivalence.spectra,
+    equivalence.scores,
+    capacities.hebbian_one_eighth,
+    capacities.fourfold_gap,
+    capacities.rank_bound,
+    mechanism.rank_spectra,
+    mechanism.rivals_standard_normal,
+    mechanism.targets_concentrate,
+    mechanism.targets_broaden,
+    mechanism.raises_targets,
+    mechanism.gaussian_equivalence,
+    mechanism.first_moment,
+    protocol.adam_agrees,
 )
 
-SWEEPS = tuple(dict.fromkeys(sweep for needs, _ in _CLAIMS for sweep in needs))
+SWEEPS = tuple(dict.fromkeys(sweep for check in CHECKS for sweep in check.needs))
 """The sweeps that the claims need together."""
 
 
-def claims_of(results: Results, sweeps: Collection[str]) -> list[Claim]:
+def claims_of(results: Results, sweeps: Collection[str]) -> list[PaperClaim]:
     """Return the claims that can be checked with these sweeps."""
-    return [check(results) for needs, check in _CLAIMS if set(needs) <= set(sweeps)]
+    return [check(results) for check in CHECKS if set(check.needs) <= set(sweeps)]

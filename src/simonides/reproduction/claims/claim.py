@@ -1,10 +1,9 @@
-"""A claim of the paper, what was found, and the verdicts that compare them."""
+"""A claim of the paper: what is stated, how it is checked, and how the two agree."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,10 +13,10 @@ if TYPE_CHECKING:
     from simonides.reproduction.results import Results
 
 SIGMAS = 3.0
-"""Standard errors by which a measurement may be off and still agree."""
+"""Standard errors by which a measurement may be off and still agree: a chance of 0.3% to be further."""
 
 
-class Verdict(StrEnum):
+class Agreement(StrEnum):
     """How a measurement compares with a claim."""
 
     AGREES = "agrees"
@@ -32,7 +31,7 @@ class MissingError(Exception):
 
 
 @dataclass(frozen=True)
-class Claim:
+class PaperClaim:
     """One row of the table of claims.
 
     ``paper`` and ``found`` are the two values in words and numbers; ``data`` names the sweeps or the
@@ -44,7 +43,7 @@ class Claim:
     statement: str
     paper: str
     found: str
-    verdict: Verdict
+    verdict: Agreement
     data: str
     criterion: str = ""
     topic: str = "storage"
@@ -52,32 +51,45 @@ class Claim:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found, in words and numbers, and the verdict on it."""
+    """What a check came to, in words and numbers, and the verdict on it."""
 
     words: str
-    verdict: Verdict
+    verdict: Agreement
+
+
+@dataclass(frozen=True)
+class Check:
+    """A claim as its module states it, once: the words, the sweeps it needs, and how it is checked.
+
+    What is stated stands, whatever could be measured: where ``measure`` raises ``MissingError`` the claim
+    says that it is not decided.
+    """
+
+    name: str
+    statement: str
+    paper: str
+    needs: tuple[str, ...]
+    data: str
+    criterion: str
+    measure: Callable[[Results], Finding]
+
+    def __call__(self, results: Results) -> PaperClaim:
+        """Return the claim beside what these results say."""
+        try:
+            finding = self.measure(results)
+        except MissingError as error:
+            finding = undecided(str(error))
+        words, verdict = finding.words, finding.verdict
+        return PaperClaim(
+            self.name, self.statement, self.paper, words, verdict, self.data, self.criterion
+        )
 
 
 def stated(
-    name: str, statement: str, paper: str, *, data: str, criterion: str
-) -> Callable[[Callable[[Results], Finding]], Callable[[Results], Claim]]:
-    """Make a claim of a check: what is stated stands, whatever could be measured.
-
-    A check raises ``MissingError`` where the records cannot decide; its claim then says so.
-    """
-
-    def claiming(check: Callable[[Results], Finding]) -> Callable[[Results], Claim]:
-        @wraps(check)
-        def claim(results: Results) -> Claim:
-            try:
-                found = check(results)
-            except MissingError as error:
-                found = undecided(str(error))
-            return Claim(name, statement, paper, found.words, found.verdict, data, criterion)
-
-        return claim
-
-    return claiming
+    name: str, statement: str, paper: str, *, needs: tuple[str, ...], data: str, criterion: str
+) -> Callable[[Callable[[Results], Finding]], Check]:
+    """Make a check of the function that measures what a claim states."""
+    return lambda measure: Check(name, statement, paper, needs, data, criterion, measure)
 
 
 def undecided(missing: str, words: str = "") -> Finding:
@@ -89,32 +101,32 @@ def undecided(missing: str, words: str = "") -> Finding:
     remedy = "--retry-failed measures failed tasks once more"
     return Finding(
         "; ".join([*([words] if words else []), f"not decided for want of {missing}", remedy]),
-        Verdict.UNDECIDED,
+        Agreement.UNDECIDED,
     )
 
 
-def is_near(found: Estimate, expected: float, slack: float = 0.0) -> bool:
+def is_near(estimate: Estimate, expected: float, slack: float = 0.0) -> bool:
     """Return whether an estimate lies within three standard errors and a stated slack of a value.
 
     >>> from simonides.estimate import Estimate
     >>> is_near(Estimate(1.05, 0.02), 1.0), is_near(Estimate(1.05, 0.01), 1.0)
     (True, False)
     """
-    return abs(found.value - expected) <= SIGMAS * found.stderr + slack
+    return abs(estimate.value - expected) <= SIGMAS * estimate.stderr + slack
 
 
-def graded(whole: bool, part: bool) -> Verdict:
+def graded(whole: bool, part: bool) -> Agreement:
     """Return AGREES, or IN_PART if only the weaker statement holds, or DISAGREES."""
     if whole:
-        return Verdict.AGREES
-    return Verdict.IN_PART if part else Verdict.DISAGREES
+        return Agreement.AGREES
+    return Agreement.IN_PART if part else Agreement.DISAGREES
 
 
-def worst(verdicts: Iterable[Verdict]) -> Verdict:
+def worst(verdicts: Iterable[Agreement]) -> Agreement:
     """Return the verdict on a statement of several parts: one that disagrees decides it.
 
-    >>> str(worst([Verdict.AGREES, Verdict.UNDECIDED, Verdict.IN_PART]))
+    >>> str(worst([Agreement.AGREES, Agreement.UNDECIDED, Agreement.IN_PART]))
     'not decided'
     """
-    order = (Verdict.DISAGREES, Verdict.UNDECIDED, Verdict.IN_PART, Verdict.AGREES)
+    order = (Agreement.DISAGREES, Agreement.UNDECIDED, Agreement.IN_PART, Agreement.AGREES)
     return min(verdicts, key=order.index)

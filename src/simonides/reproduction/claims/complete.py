@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from simonides.reproduction.claims.claim import MissingError
 from simonides.reproduction.plans import BOTH, REGIMES
-from simonides.reproduction.results import groups, regime_of
+from simonides.reproduction.results import groups, regime_of, where
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -30,34 +30,34 @@ def whole_instances(
     >>> len(whole_instances(rows, {(5,), (9,)}, "facts")), len(whole_instances(rows, {(5,)}, "facts"))
     (1, 2)
     """
-    kept = [row for row in rows if tuple(row[name] for name in names) in wanted]
+    compared = [row for row in rows if tuple(row[name] for name in names) in wanted]
     return [
         part
-        for part in groups(kept, "instance").values()
+        for part in groups(compared, "instance").values()
         if {tuple(row[name] for name in names) for row in part} == set(wanted)
     ]
 
 
-def has_error(one: Estimate) -> bool:
+def has_error(estimate: Estimate) -> bool:
     """Return whether an estimate's standard error is known and can be a weight.
 
     That of a single instance is not, nor is that of two which happen to be equal.
     """
-    return math.isfinite(one.stderr) and one.stderr > 0
+    return math.isfinite(estimate.stderr) and estimate.stderr > 0
 
 
 def regimes(results: Results) -> dict[float, list[Row]]:
     """Return the rows of both problems by regime, at the largest dimension that has all of them."""
     rows = [row | {"regime": regime_of(row)} for row in results.rows("regimes")]
-    found = groups(rows, "dim", "regime", "problem")
+    parts = groups(rows, "dim", "regime", "problem")
     whole = [
         dim
         for (dim,) in groups(rows, "dim")
-        if all((dim, regime, problem) in found for regime in REGIMES for problem in BOTH)
+        if all((dim, regime, problem) in parts for regime in REGIMES for problem in BOTH)
     ]
     if not whole:
         raise MissingError(
             "scores of both problems below, near and above capacity at one dimension"
         )
-    kept = [row for row in rows if row["dim"] == max(whole)]
-    return {regime: part for (regime,), part in groups(kept, "regime").items()}
+    at_largest = where(rows, dim=max(whole))
+    return {regime: part for (regime,), part in groups(at_largest, "regime").items()}

@@ -9,7 +9,6 @@ import numpy as np
 
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
-from simonides.reproduction.capacities import difference
 from simonides.reproduction.claims.claim import (
     Finding,
     MissingError,
@@ -19,27 +18,24 @@ from simonides.reproduction.claims.claim import (
     undecided,
     worst,
 )
-from simonides.reproduction.claims.complete import (
-    FEWEST,
-    has_error,
-    regimes,
-    whole_instances,
-)
-from simonides.reproduction.claims.statistics import (
+from simonides.reproduction.claims.complete import FEWEST, has_error, regimes, whole_instances
+from simonides.reproduction.plans import BOTH
+from simonides.reproduction.results import groups, score_distribution, where
+from simonides.reproduction.spectra import measured_distribution, near_capacity
+from simonides.reproduction.statistics import (
     chance_of_zero,
     distance,
+    mean,
     permutation_p,
     smallest_p,
 )
-from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, score_distribution
-from simonides.reproduction.spectra import measured_distribution, near_capacity
+from simonides.reproduction.thresholds import DIFFERENCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from simonides.arrays import Reals
-    from simonides.reproduction.claims.claim import Verdict
+    from simonides.reproduction.claims.claim import Agreement
     from simonides.reproduction.results import Results, Row
 
 _LEVEL = 0.01
@@ -69,23 +65,22 @@ _CRITERION = (
     "Original and decoupled problem have the same capacity; measured transitions are "
     "indistinguishable at all dimensions tested (Section 3.1)",
     "no difference",
+    needs=("thresholds",),
     data="sweeps/thresholds, Figure difference",
     criterion="agrees: p at least 0.01, the chance of calling equal capacities different; in part: at the "
     "largest d they differ by less than 5%, terms of order 1/d at d = 20",
 )
 def thresholds(results: Results) -> Finding:
     """Check that the two thresholds are indistinguishable."""
-    found = {
-        row["dim"]: Estimate(row["excess"], row["excess_stderr"])
-        for row in difference(results)["measured"].records()
-    }
-    excesses = {dim: one for dim, one in found.items() if has_error(one)}
+    rows = results.tables(DIFFERENCES)["measured"].records()
+    measured = {row["dim"]: Estimate(row["excess"], row["excess_stderr"]) for row in rows}
+    excesses = {dim: excess for dim, excess in measured.items() if has_error(excess)}
     if not excesses:
         raise MissingError(
             f"thresholds of both problems at one dimension, {FEWEST} instances or more of each"
         )
     words = ", ".join(
-        f"{_signed(one.scaled(100))}% at d = {dim:g}" for dim, one in excesses.items()
+        f"{_signed(excess.scaled(100))}% at d = {dim:g}" for dim, excess in excesses.items()
     )
     chance = chance_of_zero([*excesses.values()])
     return Finding(
@@ -94,7 +89,7 @@ def thresholds(results: Results) -> Finding:
     )
 
 
-def verdict_on_differences(excesses: Sequence[Estimate]) -> Verdict:
+def verdict_on_differences(excesses: Sequence[Estimate]) -> Agreement:
     """Return the verdict on differences ordered by dimension: none, small at the largest, or large."""
     return graded(chance_of_zero(excesses) >= _LEVEL, abs(excesses[-1].value) < _SMALL)
 
@@ -104,6 +99,7 @@ def verdict_on_differences(excesses: Sequence[Estimate]) -> Verdict:
     "The whole curves of accuracy against the load match, not just the transition "
     "(Section 3.1, Fig. 1)",
     "no difference",
+    needs=("accuracy",),
     data="sweeps/accuracy, Figure 1",
     criterion="agrees: within 3 standard errors and 0.005, less than a mark's height in the figure; in "
     "part: 0.05, what a load higher by a few percent costs",
@@ -116,11 +112,11 @@ def curves(results: Results) -> Finding:
             [row for row in part if row["problem"] == problem and _is_beyond(row)]
             for problem in BOTH
         ]
-        shared = set.intersection(*({(row["facts"],) for row in one} for one in both))
-        means = [_mean_accuracies(one, shared) for one in both]
-        if min(len(one) for one in means) < FEWEST:
+        shared = set.intersection(*({(row["facts"],) for row in rows} for rows in both))
+        means = [_mean_accuracies(rows, shared) for rows in both]
+        if min(map(len, means)) < FEWEST:
             continue
-        original, decoupled = (Estimate.of_mean(np.array(one)) for one in means)
+        original, decoupled = map(mean, means)
         gap = Estimate(
             original.value - decoupled.value, float(np.hypot(original.stderr, decoupled.stderr))
         )
@@ -145,6 +141,7 @@ def curves(results: Results) -> Finding:
     "equal-spectra",
     "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
     "same law",
+    needs=("spectra", "regimes"),
     data="sweeps/spectra, sweeps/regimes, Figure 3",
     criterion="Each rank at the largest d with instances enough. " + _CRITERION.format(each=""),
 )
@@ -157,8 +154,8 @@ def spectra(results: Results) -> Finding:
     for (fraction,), rows in by_rank.items():
         dim, part = _most_telling(rows, len(by_rank))
         parts[f"κ = {fraction:g}, d = {dim}"] = part
-    found = compared(parts, measured_distribution)
-    return Finding(f"{_COMPARED}: {found.words}", found.verdict)
+    finding = compared(parts, measured_distribution)
+    return Finding(f"{_COMPARED}: {finding.words}", finding.verdict)
 
 
 def _most_telling(rows: list[Row], parts: int) -> tuple[int, list[Row]]:
@@ -169,18 +166,19 @@ def _most_telling(rows: list[Row], parts: int) -> tuple[int, list[Row]]:
     dims = {dim: part for (dim,), part in groups(rows, "dim").items()}
     least = {dim: smallest_p(*_counts(part)) for dim, part in dims.items()}
     told = [dim for dim, p in least.items() if p < _LEVEL / parts]
-    dim = max(told) if told else min(least, key=lambda one: (least[one], -one))
+    dim = max(told) if told else min(least, key=lambda dim: (least[dim], -dim))
     return dim, dims[dim]
 
 
 def _counts(part: list[Row]) -> list[int]:
-    return [sum(row["problem"] == problem for row in part) for problem in BOTH]
+    return [len(where(part, problem=problem)) for problem in BOTH]
 
 
 @stated(
     "equal-scores",
     "Target and off-target scores have the same laws in the two problems (Section 3.3, Fig. 4)",
     "same laws",
+    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion=_CRITERION.format(each=", of either kind of scores"),
 )
@@ -207,16 +205,16 @@ def compared(parts: Mapping[str, list[Row]], law: Callable[[Row], Reals]) -> Fin
     words, told, close, unsure = [], [], [], []
     level = _LEVEL / len(parts)
     for name, part in parts.items():
-        one, other = (
-            np.array([law(row) for row in part if row["problem"] == problem]) for problem in BOTH
+        original, decoupled = (
+            np.array([law(row) for row in where(part, problem=problem)]) for problem in BOTH
         )
-        counts = f"{len(one)} and {len(other)}"
-        if smallest_p(len(one), len(other)) >= level:
+        counts = f"{len(original)} and {len(decoupled)}"
+        if smallest_p(len(original), len(decoupled)) >= level:
             unsure.append(name)
-        if not (len(one) and len(other)):
+        if not (len(original) and len(decoupled)):
             words.append(f"{name}: nothing to compare ({counts})")
             continue
-        chance, apart = permutation_p(one, other), distance(one, other)
+        chance, apart = permutation_p(original, decoupled), distance(original, decoupled)
         told.append(chance < level)
         close.append(apart < _SMALL_DISTANCE)
         words.append(f"{name}: {apart:.3f} (p = {chance:.2g}, {counts})")
@@ -241,5 +239,5 @@ def _mean_accuracies(rows: list[Row], facts: Collection[tuple[object, ...]]) -> 
     ]
 
 
-def _signed(one: Estimate) -> str:
-    return f"+{one}" if one.value >= 0 else str(one)
+def _signed(estimate: Estimate) -> str:
+    return f"+{estimate}" if estimate.value >= 0 else str(estimate)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,9 +19,8 @@ from simonides.reproduction.claims.claim import (
     stated,
 )
 from simonides.reproduction.claims.complete import FEWEST, has_error, regimes
-from simonides.reproduction.claims.statistics import exponent
 from simonides.reproduction.plans import ABOVE, BELOW, NEAR
-from simonides.reproduction.results import SCORE_GRID, groups, score_distribution
+from simonides.reproduction.results import SCORE_GRID, groups, mean_of, score_distribution
 from simonides.reproduction.spectra import (
     GRID,
     measured_distribution,
@@ -28,14 +28,12 @@ from simonides.reproduction.spectra import (
     unit_distribution,
     unit_values,
 )
-from simonides.reproduction.volume import volumes
+from simonides.reproduction.statistics import exponent, mean
 from simonides.theory.initial_spectrum import InitialLaw
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.spectrum import CapacityLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from simonides.reproduction.results import Results, Row
 
 _SPECTRUM_SLACK = 0.05
@@ -56,12 +54,21 @@ _UNMOVED, _HARDLY_MOVED = 0.05, 0.2
 _DECAY_SLACK = 0.1
 """What terms of relative order 1/d add to an exponent between d = 25 and 50."""
 
+_VOLUME_DIM, _VOLUME_FACTS = 4, (2, 3, 4)
+"""Sizes at which a random matrix solves a problem often enough to be counted: p^-p is 1/256 at p = 4."""
+
+_VOLUME_BATCH = 20_000
+"""Draws at a time, which keeps arrays at some ten megabytes."""
+
+_VOLUME_SEED = 42
+
 
 @stated(
     "spectra",
     "Singular values at capacity follow the quarter circle truncated from below, unlike those at "
     "initialisation, and are well predicted already at these dimensions (Section 3.2, Claim 2, Fig. 3)",
     "distance 0 from eq. 10",
+    needs=("spectra", "regimes"),
     data="sweeps/spectra, sweeps/regimes, Figure 3",
     criterion="agrees: all below 0.05, by which top singular values of Gaussian matrices of d = 25 miss "
     "eq. 10, their limit; in part: all closer to eq. 10 than to the law of two random layers",
@@ -91,6 +98,7 @@ def rank_spectra(results: Results) -> Finding:
     "off-target",
     "Off-target scores follow a standard Gaussian at all loads (Section 3.3, Fig. 4)",
     "distance 0 from the normal law",
+    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: all below 0.01, half of what one bin of the histograms holds at most; in part: 0.03",
 )
@@ -117,6 +125,7 @@ def rivals_standard_normal(results: Results) -> Finding:
     "target-level",
     "Below capacity target scores concentrate near √(2 log p) (Sections 3.3, 4, C.2)",
     "mean / √(2 log p) tends to 1",
+    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: within 3 standard errors and 0.05 of 1, less than half the targets' own deviation "
     "in these units; in part: so close to the finite-size law",
@@ -126,12 +135,10 @@ def targets_concentrate(results: Results) -> Finding:
     by_regime = regimes(results)
     part = by_regime[NEAR]
     facts = part[0]["facts"]
-    ratio = _mean(part, lambda row: row["target_mean"] / row["rival_std"] / _extreme(row))
+    ratio = _level(part)
     law, rivals = TargetScoreLaw(facts), RivalScoreLaw(facts)
     expected = law.mean / math.sqrt(rivals.variance) / math.sqrt(2 * math.log(facts))
-    below = _mean(
-        by_regime[BELOW], lambda row: row["target_mean"] / row["rival_std"] / _extreme(row)
-    )
+    below = _level(by_regime[BELOW])
     return Finding(
         f"{below} at {BELOW:g} of capacity, {ratio} at {NEAR:g}, d = {part[0]['dim']}, p = {facts}; the "
         f"finite-size law at capacity says {expected:.3f}",
@@ -144,6 +151,7 @@ def targets_concentrate(results: Results) -> Finding:
     "Below capacity the variance of target scores is much smaller than that of off-target ones, and it "
     "grows significantly as capacity is crossed (Sections 4, C.2, Fig. 4)",
     "deviation well below 1, growing above capacity",
+    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: below 1/2 up to capacity, where off-target scores have 1, and larger above it by "
     "over 3 standard errors; in part: only larger",
@@ -151,12 +159,12 @@ def targets_concentrate(results: Results) -> Finding:
 def targets_broaden(results: Results) -> Finding:
     """Check that target scores spread little below capacity and more above it."""
     spreads = {
-        regime: _mean(part, lambda row: row["target_std"] / row["rival_std"])
+        regime: mean(row["target_std"] / row["rival_std"] for row in part)
         for regime, part in regimes(results).items()
     }
     growth = spreads[ABOVE].value - spreads[NEAR].value
     error = math.hypot(spreads[ABOVE].stderr, spreads[NEAR].stderr)
-    words = "; ".join(f"{one} at {regime:g} of capacity" for regime, one in spreads.items())
+    words = "; ".join(f"{spread} at {regime:g} of capacity" for regime, spread in spreads.items())
     return Finding(
         f"deviation of target scores: {words}",
         graded(
@@ -171,6 +179,7 @@ def targets_broaden(results: Results) -> Finding:
     "Memories raise target scores and leave off-target ones essentially unchanged: strategy (1) of "
     "Section 3.3",
     "targets move, rivals do not",
+    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: rivals' mean and deviation change by less than 5% of what targets move, too little "
     "to see in the figure; in part: 20%",
@@ -179,9 +188,9 @@ def raises_targets(results: Results) -> Finding:
     """Check that learning raises targets and leaves the rest: strategy (1)."""
     by_regime = regimes(results)
     part = by_regime[BELOW] + by_regime[NEAR]
-    target = _mean(part, lambda row: row["target_mean"])
-    rival = _mean(part, lambda row: row["rival_mean"])
-    spread = _mean(part, lambda row: row["rival_std"])
+    target, rival, spread = (
+        mean_of(part, column) for column in ("target_mean", "rival_mean", "rival_std")
+    )
     moved = max(abs(rival.value), abs(spread.value - 1))
     return Finding(
         f"in units of an unlearnt score's deviation, up to capacity: targets move by {target}, rivals by "
@@ -195,6 +204,7 @@ def raises_targets(results: Results) -> Finding:
     "Given the inputs, the covariance of the scores, |Wx|² for one memory, concentrates as the "
     "dimension grows (Appendix C.1.1, Hanson–Wright)",
     "relative deviation of order d^-1/2; 2/√d for a quarter circle",
+    needs=("spectra", "regimes"),
     data="sweeps/regimes, sweeps/spectra (singular values)",
     criterion="agrees: exponent within 3 standard errors and 0.1 of -1/2, room for terms of relative order "
     "1/d at these d; in part: it falls",
@@ -202,14 +212,14 @@ def raises_targets(results: Results) -> Finding:
 def gaussian_equivalence(results: Results) -> Finding:
     """Check that the conditional covariance of scores concentrates like d^-1/2."""
     near = [row for row in near_capacity(results) if row["rank_fraction"] == 1]
-    found = {dim: _mean(part, image_spread) for (dim,), part in groups(near, "dim").items()}
-    spreads = {dim: one for dim, one in found.items() if has_error(one)}
+    measured = {dim: mean(map(image_spread, part)) for (dim,), part in groups(near, "dim").items()}
+    spreads = {dim: spread for dim, spread in measured.items() if has_error(spread)}
     if len(spreads) < 2:
         raise MissingError(
             f"singular values of full rank at two dimensions, {FEWEST} instances or more at each"
         )
     slope = exponent(list(spreads), list(spreads.values()))
-    words = ", ".join(f"{one} at d = {dim}" for dim, one in spreads.items())
+    words = ", ".join(f"{spread} at d = {dim}" for dim, spread in spreads.items())
     return Finding(
         f"relative deviation of |Wx|² over fresh inputs at capacity: {words}; exponent {slope}",
         graded(is_near(slope, -0.5, _DECAY_SLACK), slope.value < -SIGMAS * slope.stderr),
@@ -227,23 +237,55 @@ def image_spread(row: Row) -> float:
     "A random matrix solves the decoupled problem with probability exactly p^-p; for the original "
     "there is no closed form (Section 5.1, Appendix B)",
     "p^-p",
+    needs=("accuracy",),
     data="random draws at d = 4 for each p",
     criterion="agrees: decoupled within 3 standard errors, with no slack: the statement is exact",
 )
 def first_moment(results: Results) -> Finding:
     """Check that the mean volume of solutions is p^-p for the decoupled problem."""
-    found = volumes(results.plan.draws)
+    chances = volumes(results.plan.draws)
     words = "; ".join(
         f"p = {facts}: decoupled {decoupled} (p^-p = {facts**-facts:.5f}), original {original}"
-        for facts, (original, decoupled) in found.items()
+        for facts, (original, decoupled) in chances.items()
     )
-    whole = all(is_near(one, facts**-facts) for facts, (_, one) in found.items())
+    whole = all(is_near(decoupled, facts**-facts) for facts, (_, decoupled) in chances.items())
     return Finding(f"{results.plan.draws:,} draws: {words}", graded(whole, False))
 
 
-def _mean(part: list[Row], value: Callable[[Row], float]) -> Estimate:
-    return Estimate.of_mean(np.array([value(row) for row in part]))
+def _level(part: list[Row]) -> Estimate:
+    """Return the mean of target scores over sqrt(2 log p)."""
+    return mean(
+        row["target_mean"] / row["rival_std"] / math.sqrt(2 * math.log(row["facts"]))
+        for row in part
+    )
 
 
-def _extreme(row: Row) -> float:
-    return math.sqrt(2 * math.log(row["facts"]))
+@cache
+def volumes(draws: int) -> dict[int, tuple[Estimate, Estimate]]:
+    """Return the chance that a random matrix solves a random problem: original, decoupled, by facts."""
+    rng = np.random.default_rng(_VOLUME_SEED)
+    return {
+        facts: (
+            _chance(rng, facts, draws, shared=True),
+            _chance(rng, facts, draws, shared=False),
+        )
+        for facts in _VOLUME_FACTS
+    }
+
+
+def _chance(rng: np.random.Generator, facts: int, draws: int, *, shared: bool) -> Estimate:
+    solved = 0
+    for start in range(0, draws, _VOLUME_BATCH):
+        size = min(_VOLUME_BATCH, draws - start)
+        weights = rng.standard_normal((size, _VOLUME_DIM, _VOLUME_DIM))
+        images = rng.standard_normal((size, facts, _VOLUME_DIM)) @ weights
+        if shared:
+            scores = images @ rng.standard_normal((size, _VOLUME_DIM, facts))
+            best = scores.argmax(axis=2)
+            solved += int(np.sum(np.all(best == np.arange(facts), axis=1)))
+        else:
+            outputs = rng.standard_normal((size, facts, facts, _VOLUME_DIM))
+            scores = np.einsum("nid,nijd->nij", images, outputs)
+            solved += int(np.sum(np.all(scores.argmax(axis=2) == 0, axis=1)))
+    share = solved / draws
+    return Estimate(share, math.sqrt(share * (1 - share) / draws))

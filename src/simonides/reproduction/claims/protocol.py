@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
-from simonides.reproduction.claims.claim import Finding, Verdict, graded, stated, undecided
+from simonides.reproduction.claims.claim import Agreement, Finding, graded, stated, undecided
 from simonides.reproduction.claims.complete import FEWEST, whole_instances
 from simonides.reproduction.results import groups, where
+from simonides.reproduction.statistics import mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from simonides.estimate import Estimate
     from simonides.experiments.spec import Spec
     from simonides.reproduction.results import Results, Row
 
@@ -30,6 +31,7 @@ _SAME_ACCURACY, _SIMILAR_ACCURACY = 0.01, 0.03
     "protocol",
     "Curves were made with Adam (Appendix A); this run minimises the same loss to convergence",
     "the same accuracy",
+    needs=("protocol",),
     data="sweeps/protocol",
     criterion="agrees: the group furthest off, of either problem, rank and side of capacity, has a mean "
     "difference below 0.01, one of the hundred facts of an instance, and no group an error over "
@@ -40,9 +42,9 @@ def adam_agrees(results: Results) -> Finding:
     specs = results.plan.sweeps["protocol"]
     rows = [row | {"beyond": row["facts"] > _capacity(row)} for row in results.rows("protocol")]
     there = groups(rows, "problem", "rank_fraction", "beyond")
-    found = {key: _mean_gap(there.get(key, [])) for key in _groups(specs)}
-    gaps = {key: gap for key, gap in found.items() if gap is not None}
-    missing = [_named(*key) for key, gap in found.items() if gap is None]
+    measured = {key: _mean_gap(there.get(key, [])) for key in _groups(specs)}
+    gaps = {key: gap for key, gap in measured.items() if gap is not None}
+    missing = [_named(*key) for key, gap in measured.items() if gap is None]
     dims = ", ".join(str(dim) for dim in sorted({dim for spec in specs for dim in spec.dims}))
     words = "; ".join(
         f"{_named(*key)}: {gap.value:+.4f} ± {gap.stderr:.4f}" for key, gap in gaps.items()
@@ -55,7 +57,7 @@ def adam_agrees(results: Results) -> Finding:
     verdict = graded(
         _all_below(gaps.values(), _SAME_ACCURACY), _all_below(gaps.values(), _SIMILAR_ACCURACY)
     )
-    if missing and verdict is not Verdict.DISAGREES:
+    if missing and verdict is not Agreement.DISAGREES:
         wanted = f"{FEWEST} instances with every load by both solvers of {'; '.join(missing)}"
         return undecided(wanted, text)
     return Finding(text, verdict)
@@ -84,10 +86,10 @@ def _mean_gap(part: list[Row]) -> Estimate | None:
     facts = {row["facts"] for row in part}
     pairs = set(product(facts, (_ADAM, _CONVERGENT)))
     gaps = [
-        _mean_accuracy(one, _ADAM) - _mean_accuracy(one, _CONVERGENT)
-        for one in whole_instances(part, pairs, "facts", "solver")
+        _mean_accuracy(rows, _ADAM) - _mean_accuracy(rows, _CONVERGENT)
+        for rows in whole_instances(part, pairs, "facts", "solver")
     ]
-    return Estimate.of_mean(np.array(gaps)) if len(gaps) >= FEWEST else None
+    return mean(gaps) if len(gaps) >= FEWEST else None
 
 
 def _mean_accuracy(rows: list[Row], solver: str) -> float:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.estimate import Estimate
-from simonides.reproduction.claims.claim import Claim, graded, is_near
+from simonides.reproduction.claims.claim import PaperClaim as Claim
+from simonides.reproduction.claims.claim import graded, is_near
 from simonides.signal.outcome import OUTCOMES, Outcome
 from simonides.signal.paper.curves import PLACEMENTS
 from simonides.signal.paper.figures import ABOVE, BELOW

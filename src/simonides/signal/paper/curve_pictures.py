@@ -9,8 +9,6 @@ import numpy as np
 from simonides.figures.style import GREY, INK, SERIES, WIDEST, canvas, reference_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
@@ -249,15 +247,3 @@ def _words(name: str) -> str:
     return {"beta": r"score strength $\beta$", "skip": "skip strength"}.get(
         name, name.replace("_", " ")
     )
-
-
-PICTURES: dict[str, Callable[[Table], Figure]] = {
-    "attention": attention,
-    "depth": depth,
-    "placement": placement,
-    "gradients": gradients,
-    "trainability": trainability,
-    "propagation": propagation,
-    "measured": measured,
-}
-"""By the name of the table, as the catalogue of pictures joins them."""

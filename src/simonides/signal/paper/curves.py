@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.curves.table import Curve, Table, stacked
+from simonides.curves.curve import Curve
+from simonides.curves.table import Table, stacked
 from simonides.signal.attention.asymptotic import asymptotic_statistics
 from simonides.signal.attention.softmax import row_moments
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.maps.architecture import Architecture, Norm
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
+from simonides.signal.paper import curve_pictures as pictures
 from simonides.signal.paper.scales import FIRST_FIGURE, PLACEMENT
 from simonides.signal.propagation import propagate
 
@@ -240,7 +242,7 @@ CURVES = (
         "few keys. The sharp transition of infinitely many tokens (dotted) is a wide crossover at every "
         "number of tokens in use, which is why all predictions here are made at finite size.",
         attention,
-        100,
+        pictures.attention,
     ),
     Curve(
         "depth",
@@ -249,7 +251,7 @@ CURVES = (
         "theory, dots random networks. Weak scores let attention average, and tokens collapse onto one "
         "direction within tens of layers; strong ones delay it, at the price of frozen attention.",
         depth,
-        100,
+        pictures.depth,
     ),
     Curve(
         "placement",
@@ -258,7 +260,7 @@ CURVES = (
         "(centred). Pre-norm turns exponential collapse into a power law; centring removes the common "
         "direction that collapse feeds on.",
         placement,
-        100,
+        pictures.placement,
     ),
     Curve(
         "gradients",
@@ -267,7 +269,7 @@ CURVES = (
         "beta it would vanish for infinitely many tokens and dimensions; at finite size it stays above "
         "zero, because preferred keys lean towards their query.",
         gradients,
-        100,
+        pictures.gradients,
     ),
     Curve(
         "trainability",
@@ -276,7 +278,7 @@ CURVES = (
         "cosine after the last block. Entropy collapse is a warning more than a verdict: a strong skip "
         "can hide it, and the theory is least exact where attention is frozen and the skip weak.",
         trainability,
-        100,
+        pictures.trainability,
     ),
 )
 """The curves of this paper, as the catalogue of curves joins them."""

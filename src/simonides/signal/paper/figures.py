@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides.curves.table import Table, stacked
-from simonides.reproduction.figure import Figure
+from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.kept_tables import kept
 from simonides.signal.critical import critical_residual
 from simonides.signal.diagram import trainability_diagram
@@ -23,7 +23,7 @@ from simonides.signal.networks.observables import observed
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
-from simonides.signal.paper import learning
+from simonides.signal.paper import learning, pictures
 from simonides.signal.paper.curves import (
     PLACEMENTS,
     depth_of,
@@ -220,7 +220,7 @@ def _kept(
 
 
 FIGURES = (
-    Figure(
+    PaperFigure(
         "signal-depth",
         "Cosine through depth, below and above the critical beta",
         "Post-norm blocks at the gains of the paper's first figure: theory at finite size and in the "
@@ -228,27 +228,30 @@ FIGURES = (
         "collapse; strong ones delay it, at the price of frozen attention.",
         (),
         depth,
+        pictures.depth,
         "signal",
     ),
-    Figure(
+    PaperFigure(
         "signal-skip",
         "Cosine after the last block against the skip",
         "Post-norm attention without MLP, scores weak. The critical skip is the weakest that keeps the "
         "cosine below the target: in the limit each block multiplies the odds c/(1 − c) by 1 + σ²/α².",
         (),
         skip,
+        pictures.skip,
         "signal",
     ),
-    Figure(
+    PaperFigure(
         "signal-placement",
         "Where LayerNorm stands, and gain-controlled attention",
         "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
         "(centred, the paper's gain control). Lines are finite-size theory, marks networks.",
         (),
         placement,
+        pictures.placement,
         "signal",
     ),
-    Figure(
+    PaperFigure(
         "signal-gradients",
         "Gradient of the query weights against beta",
         "One layer on independent tokens, loss averaged over them. The limit vanishes below the "
@@ -256,9 +259,10 @@ FIGURES = (
         "query.",
         (),
         gradients,
+        pictures.gradients,
         "signal",
     ),
-    Figure(
+    PaperFigure(
         "signal-trainability",
         "Trainability diagram, and networks at some of its points",
         "Fields are the predicted classes, marks networks that were run forward and back, in the "
@@ -266,9 +270,10 @@ FIGURES = (
         "attention, and their gradients. Lines are those of equal predicted cosine.",
         (),
         trainability,
+        pictures.trainability,
         "signal",
     ),
-    Figure(
+    PaperFigure(
         "signal-training",
         "What training comes to, over the diagram",
         "A small BERT-style model restores Python's help text, of which 15% of the characters are "
@@ -277,6 +282,7 @@ FIGURES = (
         "than a verdict: a strong skip carries characters past frozen attention, only later.",
         (),
         learning.training,
+        pictures.training,
         "signal",
         extra="torch",
     ),

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.figures.paper.marks import BARS, CURVE, SECOND, grid, vertical
+from simonides.figures.marks import BARS, CURVE, SECOND, grid, vertical
 from simonides.figures.style import GREY, INK, SERIES, reference_line
 from simonides.signal.paper import curve_pictures as signal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping
 
     from matplotlib.figure import Figure
 
@@ -120,14 +120,3 @@ def _name_below(figure: Figure) -> None:
     """Name the marks under a diagram, whose fields are named beside it."""
     marks = figure.axes[0].get_legend_handles_labels()
     figure.legend(*marks, loc="outside lower left", ncols=3, fontsize=7.5)
-
-
-PICTURES: dict[str, Callable[[Mapping[str, Table]], Figure]] = {
-    "signal-depth": depth,
-    "signal-skip": skip,
-    "signal-placement": placement,
-    "signal-gradients": gradients,
-    "signal-trainability": trainability,
-    "signal-training": training,
-}
-"""By the name of the figure, as the catalogue of pictures joins them."""

@@ -1,4 +1,4 @@
-"""Tables of Figs. 4, A.2 and D.1: how trained and Hebbian memories score.
+"""How trained and Hebbian memories score: Figs. 4, A.2 and D.1.
 
 All scores are in units of the off-target deviation of the memory at hand.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -16,13 +16,25 @@ from scipy.stats import norm
 from simonides.curves.table import Table, stacked
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import Task
+from simonides.figures.marks import (
+    CURVE,
+    SECOND,
+    legend_below,
+    panels_by_regime,
+    part_of,
+    share_of_capacity,
+    vertical,
+)
+from simonides.figures.style import GREY, HEBBIAN
 from simonides.problems.original import OriginalProblem
+from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR, REGIMES
 from simonides.reproduction.results import (
     SCORE_GRID,
     SCORE_STEP,
     groups,
     largest_common_dim,
+    problem_code,
     regime_of,
     score_distribution,
     where,
@@ -36,7 +48,10 @@ from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
     from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
@@ -47,54 +62,58 @@ HEBBIAN_LOADS = (0.06, 0.2, 1.0)
 """Loads of Fig. D.1: below the Hebbian capacity of 1/8, above it, and beyond all capacities."""
 
 _SEED = 33
+
 _THEORY_ROWS = 2000
+"""Facts drawn for the law above capacity: some twenty in a step of the histogram at its top."""
 
 
-def figure_4(results: Results) -> dict[str, Table]:
+def _by_regime(results: Results) -> dict[str, Table]:
     """Return histograms of scores below, near and above capacity, and the laws they should follow."""
-    found = results.rows("regimes")
-    dim = largest_common_dim(found)
-    rows = [row | {"regime": regime_of(row)} for row in found if row["dim"] == dim]
+    measured = results.rows("regimes")
+    dim = largest_common_dim(measured)
+    rows = [row | {"regime": regime_of(row)} for row in where(measured, dim=dim)]
     return {
-        "measured": histograms(rows, "regime"),
+        "measured": _histograms(rows),
         "theory": _laws(dim, results.plan.theory_samples),
     }
 
 
-def figure_d1(results: Results) -> dict[str, Table]:
+def _of_hebbian_rule(results: Results) -> dict[str, Table]:
     """Return histograms of the Hebbian rule's scores at three loads, and their Gaussian laws."""
-    found = results.rows("hebbian")
-    dim = largest_common_dim(found)
+    measured = results.rows("hebbian")
+    dim = largest_common_dim(measured)
     rows = [
         row | {"regime": load}
         for load, problem in product(HEBBIAN_LOADS, BOTH)
-        for row in where(found, problem=problem, dim=dim, facts=_nearest(found, problem, dim, load))
+        for row in _nearest(where(measured, problem=problem, dim=dim), load)
     ]
     theory = []
     for (problem, load), part in groups(rows, "problem", "regime").items():
         kind: ProblemKind = "decoupled" if problem == BOTH[1] else "original"
         law = rule.target_score_law(Setting(dim, dim, problem=kind), part[0]["facts"])
-        place = {"decoupled": float(problem == BOTH[1]), "regime": load}
+        place = {"decoupled": problem_code(problem), "regime": load}
         for x in MIDDLES:
             heights = {"target": float(law.pdf(x)), "rival": float(rule.rival_score_law().pdf(x))}
             theory.append({**place, "score": float(x), **heights})
     return {
-        "measured": histograms(rows, "regime"),
+        "measured": _histograms(rows),
         "theory": stacked("theory", "Independent Gaussian scores", theory, dim=dim),
     }
 
 
-def figure_a2(results: Results) -> dict[str, Table]:
+def _of_one_input(results: Results) -> dict[str, Table]:
     """Return the scores of one constraint: one input's target and all its rivals."""
     dim = results.plan.single_dim
     cases = [
         (problem, regime, round(regime * predicted(problem, dim, None)))
         for problem, regime in product(BOTH, REGIMES)
     ]
-    found = Parallel()(delayed(_one_constraint)(problem, dim, facts) for problem, _, facts in cases)
+    scored = Parallel()(
+        delayed(_scores_of_first)(problem, dim, facts) for problem, _, facts in cases
+    )
     rivals, targets = [], []
-    for (problem, regime, facts), (target, others) in zip(cases, found, strict=True):
-        place = {"decoupled": float(problem == BOTH[1]), "regime": regime, "dim": float(dim)}
+    for (problem, regime, facts), (target, others) in zip(cases, scored, strict=True):
+        place = {"decoupled": problem_code(problem), "regime": regime, "dim": float(dim)}
         counts, _ = np.histogram(others, SCORE_GRID[::3])
         for left, count in zip(SCORE_GRID[::3], counts, strict=False):
             density = count / (others.size * 3 * SCORE_STEP)
@@ -114,10 +133,10 @@ def figure_a2(results: Results) -> dict[str, Table]:
     }
 
 
-def histograms(rows: Iterable[Row], regime: str) -> Table:
+def _histograms(rows: Iterable[Row]) -> Table:
     """Return densities of target and off-target scores by problem and regime."""
-    found = []
-    for (problem, place), part in groups(rows, "problem", regime).items():
+    bins = []
+    for (problem, regime), part in groups(rows, "problem", "regime").items():
         densities = {
             kind: np.diff(np.mean([score_distribution(row, kind) for row in part], axis=0))
             / SCORE_STEP
@@ -125,10 +144,10 @@ def histograms(rows: Iterable[Row], regime: str) -> Table:
         }
         facts = part[0]["facts"]
         for step, score in enumerate(MIDDLES):
-            found.append(
+            bins.append(
                 {
-                    "decoupled": float(problem == BOTH[1]),
-                    "regime": place,
+                    "decoupled": problem_code(problem),
+                    "regime": regime,
                     "dim": float(part[0]["dim"]),
                     "facts": float(facts),
                     "load": part[0]["load"],
@@ -139,7 +158,7 @@ def histograms(rows: Iterable[Row], regime: str) -> Table:
                     "instances": float(len(part)),
                 }
             )
-    return stacked("measured", "Densities of scores", found)
+    return stacked("measured", "Densities of scores", bins)
 
 
 def _laws(dim: int, samples: int) -> Table:
@@ -148,10 +167,10 @@ def _laws(dim: int, samples: int) -> Table:
     below = round(BELOW * full)
     margin = largest_margin(Setting(dim, dim, problem="decoupled"), below)
     rows = []
-    for regime, facts, kept in ((BELOW, below, margin), (NEAR, round(NEAR * full), 0.0)):
-        unit = math.sqrt(RivalScoreLaw(facts, kept).variance)
-        target = _spread(TargetScoreLaw(facts, kept), dim, unit)
-        rival = unit * RivalScoreLaw(facts, kept).pdf(unit * MIDDLES)
+    for regime, facts, lead in ((BELOW, below, margin), (NEAR, round(NEAR * full), 0.0)):
+        unit = math.sqrt(RivalScoreLaw(facts, lead).variance)
+        target = _spread(TargetScoreLaw(facts, lead), dim, unit)
+        rival = unit * RivalScoreLaw(facts, lead).pdf(unit * MIDDLES)
         rows += _heights(regime, target, rival)
     facts = round(ABOVE * full)
     rng = np.random.default_rng(_SEED)
@@ -203,12 +222,12 @@ def _heights(regime: float, target: Reals, rival: Reals) -> list[dict[str, float
     ]
 
 
-def _nearest(found: list[Row], problem: str, dim: int, load: float) -> int:
-    there = where(found, problem=problem, dim=dim)
-    return int(min(there, key=lambda row: abs(row["load"] - load))["facts"])
+def _nearest(rows: list[Row], load: float) -> list[Row]:
+    """Return the rows whose load is nearest to that."""
+    return where(rows, facts=min(rows, key=lambda row: abs(row["load"] - load))["facts"])
 
 
-def _one_constraint(kind: str, dim: int, facts: int) -> tuple[float, Reals]:
+def _scores_of_first(kind: str, dim: int, facts: int) -> tuple[float, Reals]:
     """Return the first fact's target score and those of its rivals, off-target variance one."""
     problem = Task(kind, dim, facts, 1.0, "cross-entropy", (), 0, _SEED).draw(facts)
     weights = cross_entropy(problem, threads=1, least_gain=1e-4, seed=_SEED).weights
@@ -221,3 +240,109 @@ def _one_constraint(kind: str, dim: int, facts: int) -> tuple[float, Reals]:
     # The row's own deviation: its image's length, not that of an average input.
     unit = float(np.std(rivals))
     return float(target) / unit, np.asarray(rivals) / unit
+
+
+_NORMAL: dict[str, Any] = {"color": "#b48ad6", "linewidth": 3.4, "linestyle": "-"}
+"""A pale band, on which the dashes of the law that it is the limit of can be seen."""
+
+
+def _draw_panel(axes: Axes, measured: Table, theory: Table) -> None:
+    """Draw the densities of a regime, both laws, the standard normal if given, and sqrt(2 log p)."""
+    x = measured["score"]
+    axes.fill_between(
+        x, measured["rival"], step="mid", color=GREY, alpha=0.45, linewidth=0, label="off-target"
+    )
+    if "gaussian" in theory.columns:
+        axes.plot(theory["score"], theory["gaussian"], label="standard normal", **_NORMAL)
+    axes.step(x, measured["target"], where="mid", color=HEBBIAN, linewidth=1.3, label="target")
+    axes.plot(theory["score"], theory["target"], label="target, theory", **CURVE)
+    axes.plot(theory["score"], theory["rival"], label="off-target, theory", **SECOND)
+    vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
+    top = 1.25 * max(max(measured["target"]), max(measured["rival"]), max(theory["target"]))
+    axes.set(xlabel="score, off-target variance 1", xlim=(-4, 7), ylim=(0, top))
+
+
+def _draw_by_regime(tables: Mapping[str, Table]) -> Figure:
+    """Draw both problems in three regimes."""
+    measured, theory = tables["measured"], tables["theory"]
+    figure, panels = panels_by_regime(measured, share_of_capacity, height=2.1)
+    for axes, code, regime in panels:
+        part = part_of(measured, decoupled=code, regime=regime)
+        _draw_panel(axes, part, part_of(theory, regime=regime))
+    legend_below(figure, panels[-1][0])
+    return figure
+
+
+def _draw_of_hebbian_rule(tables: Mapping[str, Table]) -> Figure:
+    """Draw both problems' scores with their Gaussian laws."""
+    measured, theory = tables["measured"], tables["theory"]
+    figure, panels = panels_by_regime(measured, lambda load: f"load {load:g}", height=2.1)
+    for axes, code, load in panels:
+        part = part_of(measured, decoupled=code, regime=load)
+        _draw_panel(axes, part, part_of(theory, decoupled=code, regime=load))
+        axes.set(xlim=(-4, 8), ylim=(0, 0.6))
+    legend_below(figure, panels[-1][0], columns=4)
+    return figure
+
+
+_TOP, _TARGET = 0.65, 0.68
+"""Height of a panel, and the share of it that the target's line takes."""
+
+
+def _draw_of_one_input(tables: Mapping[str, Table]) -> Figure:
+    """Draw all rivals of one input and its target, by problem and regime."""
+    rivals, targets = tables["rivals"], tables["targets"]
+    figure, panels = panels_by_regime(rivals, share_of_capacity, height=2.0)
+    for axes, code, regime in panels:
+        part = part_of(rivals, decoupled=code, regime=regime)
+        target = part_of(targets, decoupled=code, regime=regime)
+        width = part["score"][1] - part["score"][0]
+        axes.bar(part["score"], part["density"], width, color=GREY, alpha=0.5, label="its rivals")
+        # The target from below and the extreme value from above: below capacity they may coincide.
+        height = [0, _TARGET * _TOP]
+        axes.plot(
+            [target["target"][0]] * 2, height, color=HEBBIAN, linewidth=2.2, label="the target"
+        )
+        axes.plot(
+            target["best_rival"], [0.015], "v", color="black", markersize=5, label="best rival"
+        )
+        vertical(axes, target["extreme_value"][0], r"$\sqrt{2\log p}$", low=_TARGET + 0.06)
+        axes.set(xlabel="score, off-target variance 1", xlim=(-4, 6), ylim=(0, _TOP))
+    legend_below(figure, panels[0][0])
+    return figure
+
+
+BY_REGIME = PaperFigure(
+    "4",
+    "Scores below, near and above capacity",
+    "Target and off-target scores, off-target variance one, at the dimension that titles say. "
+    "Theory: below capacity the law at the largest margin (training stops as soon as all is "
+    "recalled, so it need not follow it); near capacity the laws of t and min(g, t); both widened "
+    "by the spread of |Wx| between inputs, 1/√d; above, the scores at the loss's minimum, "
+    "unwidened. The standard normal is what off-target scores tend to.",
+    needs=("regimes",),
+    tables=_by_regime,
+    picture=_draw_by_regime,
+)
+
+OF_ONE_INPUT = PaperFigure(
+    "A.2",
+    "Scores of a single constraint",
+    "All rivals of one input, the first of one instance, and its target (line from below), at the "
+    "dimension that titles say; √(2 log p) hangs from above. Stored facts have the target beyond "
+    "the strongest rival; above capacity most facts are not stored.",
+    needs=(),
+    tables=_of_one_input,
+    picture=_draw_of_one_input,
+)
+
+OF_HEBBIAN_RULE = PaperFigure(
+    "D.1",
+    "Scores of the Hebbian rule",
+    "Both laws are Gaussian of unit variance, and only the distance of their means falls with the "
+    "load: another mechanism than that of Figure 4. Both problems, at the largest dimension at "
+    "which both were measured.",
+    needs=("hebbian",),
+    tables=_of_hebbian_rule,
+    picture=_draw_of_hebbian_rule,
+)

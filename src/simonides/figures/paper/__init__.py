@@ -1,1 +1,0 @@
-"""The paper's figures, redrawn: one module each, reading tables, never computing."""
