@@ -13,8 +13,8 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from simonides import AssociativeMemory, capacity, verify
 from simonides.certificate import Claim
-from simonides.memory.recipe import METHODS
 from simonides.memory.shortfall import NotAllStoredWarning
+from simonides.solvers.methods import METHODS
 
 
 @pytest.mark.parametrize("method", METHODS)

@@ -21,7 +21,7 @@ def skewed(facts, dim_in, dim_out=None, *, spread, seed, candidates=None):
     outputs = straight.outputs @ bent(rng, straight.dim_out, spread) + rng.standard_normal(
         straight.dim_out
     )
-    targets = None if straight.paired else straight.targets
+    targets = None if straight.all_compete else straight.targets
     return straight, OriginalProblem(inputs, outputs, targets)
 
 

@@ -8,7 +8,8 @@ import pytest
 from simonides.certificate import verify
 from simonides.problems.original import OriginalProblem
 from simonides.problems.units import Units
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.solution import Verdict
 
 
 def stretched(facts, decades, side, seed=0):
@@ -51,7 +52,7 @@ def test_who_owns_what_is_kept():
     scaled = Units.of(problem).applied(problem)
     assert scaled.targets.tolist() == [0, 1, 1]
     paired = OriginalProblem.gaussian(4, 3, seed=0)
-    assert Units.of(paired).applied(paired).paired
+    assert Units.of(paired).applied(paired).all_compete
 
 
 def test_columns_without_anything_in_them():

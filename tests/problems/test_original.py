@@ -282,8 +282,8 @@ def test_the_setting_asks_theory_the_right_question():
     shared = OriginalProblem.gaussian(8, 3, 5, candidates=4, seed=0).setting
     assert (shared.dim_in, shared.dim_out, shared.candidates) == (3, 5, 4)
     permuted = OriginalProblem(X, Y, [1, 0, 2, 3, 4])
-    assert not permuted.paired
-    assert OriginalProblem(X, Y).paired
+    assert not permuted.all_compete
+    assert OriginalProblem(X, Y).all_compete
 
 
 def test_scan_needs_far_less_memory_than_all_scores(monkeypatch):
@@ -320,7 +320,7 @@ def test_more_facts_of_a_seed_are_the_same_facts_and_further_ones(candidates):
     for facts in (2, 11, 12, 13, 30, 31, 60):
         part = largest.prefix(facts)
         drawn = OriginalProblem.gaussian(facts, 4, 3, candidates=candidates, seed=7)
-        assert drawn.paired == part.paired == (candidates is None)
+        assert drawn.all_compete == part.all_compete == (candidates is None)
         for name in ("inputs", "outputs", "targets"):
             np.testing.assert_array_equal(getattr(part, name), getattr(drawn, name))
         assert part.setting == drawn.setting

@@ -11,7 +11,8 @@ from skewed import all_gaps, skewed
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import FLOOR, Stretch, Whitening, whitened
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.solution import Verdict
 
 
 def moments(rows):
@@ -87,7 +88,7 @@ def test_a_part_has_the_coordinates_of_the_whole(candidates):
     _, problem = skewed(20, 3, candidates=candidates, spread=10, seed=2)
     white, whitening = whitened(problem)
     np.testing.assert_array_equal(white.targets, problem.targets)
-    assert white.paired == problem.paired
+    assert white.all_compete == problem.all_compete
     part = whitening.applied(problem.prefix(7))
     np.testing.assert_allclose(part.inputs, white.prefix(7).inputs, atol=1e-13)
     np.testing.assert_allclose(part.outputs, white.prefix(7).outputs, atol=1e-13)

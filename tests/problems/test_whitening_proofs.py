@@ -10,8 +10,9 @@ from skewed import all_gaps, skewed
 from simonides import verify
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import whitened
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.hinge.feasibility import feasibility
+from simonides.solvers.solution import Verdict
 
 
 def proof_about(problem, solution, whitening):

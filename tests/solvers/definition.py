@@ -9,7 +9,8 @@ from scipy.optimize import linprog
 from simonides.certificate import Claim, verify
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.solution import Verdict
 
 KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 BOTH = pytest.mark.parametrize("kind", sorted(KINDS))

@@ -12,7 +12,7 @@ from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, weights_of
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.hinge import curvature as module
 from simonides.solvers.hinge.curvature import Curvature
-from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, Task
+from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, HingeProblem
 from simonides.threads import blocks, crew
 
 
@@ -21,7 +21,7 @@ from simonides.threads import blocks, crew
 @pytest.mark.parametrize("precision", [np.float32, np.float64])
 def test_the_curvature_against_dense_arithmetic(kind, facts, candidates, precision, exact):
     problem, weights = make(kind, facts, candidates), weights_of(0.3)
-    hinge = Hinge.at(Task(problem, map, exact), weights)
+    hinge = Hinge.at(HingeProblem(problem, map, exact), weights)
     curvature = Curvature(hinge, precision)
     residuals = residuals_of(problem, weights, exact)
     active = rows_of(problem, exact)[residuals > 0]
@@ -47,7 +47,7 @@ def test_the_curvature_against_dense_arithmetic(kind, facts, candidates, precisi
 @CASES
 def test_the_curvature_is_the_derivative_of_the_gradient(kind, facts, candidates):
     # The hinge is piecewise quadratic: over a step that changes no active pair, exactly.
-    task, weights = Task(make(kind, facts, candidates), map), weights_of(0.3)
+    task, weights = HingeProblem(make(kind, facts, candidates), map), weights_of(0.3)
     hinge, direction = Hinge.at(task, weights), weights_of(1e-6, seed=2)
     ahead = Hinge.at(task, weights + direction)
     np.testing.assert_array_equal(ahead.scan.pairs.rivals, hinge.scan.pairs.rivals)
@@ -65,7 +65,9 @@ def test_leaving_out_inactive_facts_changes_nothing(kind, precision, monkeypatch
     # All facts are active at small weights; few, in the middle of others, at large ones.
     share = {}
     for scale in (0.1, 50.0):
-        hinge = Hinge.at(Task(problem, map), scale * problem.target_outputs.T @ problem.inputs)
+        hinge = Hinge.at(
+            HingeProblem(problem, map), scale * problem.target_outputs.T @ problem.inputs
+        )
         share[scale] = np.count_nonzero(np.diff(hinge.scan.pairs.pointer)) / 700
         direction = weights_of(1.0, seed=2).astype(precision)
         results = []
@@ -82,7 +84,7 @@ def test_leaving_out_inactive_facts_changes_nothing(kind, precision, monkeypatch
 
 def test_the_curvature_without_any_active_pair_is_zero():
     problem = OriginalProblem(np.eye(1, 4), np.eye(2, 3), [0])
-    hinge = Hinge.at(Task(problem, map), 100 * np.outer([1.0, -1.0, 0.0], [1.0, 0, 0, 0]))
+    hinge = Hinge.at(HingeProblem(problem, map), 100 * np.outer([1.0, -1.0, 0.0], [1.0, 0, 0, 0]))
     assert (len(hinge.scan.pairs), hinge.objective, hinge.lost) == (0, 0.0, 0)
     assert not hinge.gradient.any()
     assert not Curvature(hinge, np.float64)(weights_of(1.0)).any()
@@ -103,7 +105,7 @@ def test_outputs_in_other_units_have_the_same_curvature(scale, precision):
     scaled = OriginalProblem(problem.inputs, problem.outputs * scale)
     direction = weights_of(1.0, seed=2).astype(precision)
     plain, rescaled = (
-        Curvature(Hinge.at(Task(each, map), weights), precision)(direction)
+        Curvature(Hinge.at(HingeProblem(each, map), weights), precision)(direction)
         for each in (problem, scaled)
     )
     np.testing.assert_allclose(plain, rescaled, rtol=1e-3, atol=1e-4)
@@ -112,7 +114,7 @@ def test_outputs_in_other_units_have_the_same_curvature(scale, precision):
 def many(kind, each):
     """A problem of several blocks, at a point where most facts are active."""
     problem = KINDS[kind].gaussian(900, 4, 3, candidates=5, seed=0)
-    return Hinge.at(Task(problem, each), 0.1 * problem.target_outputs.T @ problem.inputs)
+    return Hinge.at(HingeProblem(problem, each), 0.1 * problem.target_outputs.T @ problem.inputs)
 
 
 @BOTH

@@ -14,9 +14,9 @@ from simonides.certificate import verify
 from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.hinge.low_rank import low_rank
-from simonides.solvers.solution import Status
+from simonides.solvers.solution import Status, Verdict
 
 # Against linear programming.
 

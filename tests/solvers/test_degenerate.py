@@ -7,7 +7,7 @@ import pytest
 from definition import BOTH, KINDS, assert_proved, linear_program_stores, proved_verdict
 
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.decide import Verdict
+from simonides.solvers.solution import Verdict
 
 
 def gaussian_arrays(facts, dim, seed):

@@ -13,7 +13,7 @@ from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.solution import Status
 from simonides.solvers.training.cross_entropy import cross_entropy
-from simonides.solvers.training.gradient import Plan, gradient
+from simonides.solvers.training.gradient import Schedule, gradient
 from simonides.solvers.training.softmax import MeanCrossEntropy
 
 LAYERS = pytest.mark.parametrize("rank", [None, 3])
@@ -95,16 +95,16 @@ def test_two_steps_of_adam_by_hand(backend):
 
 
 def test_the_schedule_rises_and_falls():
-    plan = Plan(0.1, warm_up=10, max_steps=110, dtype="float32")
+    plan = Schedule(0.1, warm_up=10, max_steps=110, dtype="float32")
     shares = np.array([plan.share(step) for step in range(111)])
     np.testing.assert_allclose(shares[:10], np.arange(1, 11) / 10)
     assert (np.diff(shares[10:]) < 0).all()
     assert shares[10] == 1
     assert shares[60] == pytest.approx(0.5)
     assert shares[110] == pytest.approx(0)
-    unwarmed = Plan(0.1, warm_up=0, max_steps=1, dtype="float32")
+    unwarmed = Schedule(0.1, warm_up=0, max_steps=1, dtype="float32")
     assert unwarmed.share(0) == 1
-    cut = Plan(0.1, warm_up=10, max_steps=5, dtype="float32")
+    cut = Schedule(0.1, warm_up=10, max_steps=5, dtype="float32")
     assert [cut.share(step) for step in (0, 4)] == [0.1, 0.5]
 
 

@@ -8,7 +8,7 @@ from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, slacks_of, we
 
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.hinge import hinge as module
-from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, Task
+from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, HingeProblem
 
 
 @CASES
@@ -16,7 +16,7 @@ from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, Task
 @pytest.mark.parametrize("scale", [0.0, 0.1, 1.0, 30.0])
 def test_the_objective_is_the_hinge_with_the_best_slack(kind, facts, candidates, scale, exact):
     problem, weights = make(kind, facts, candidates), weights_of(scale)
-    hinge = Hinge.at(Task(problem, map, exact), weights)
+    hinge = Hinge.at(HingeProblem(problem, map, exact), weights)
     residuals = residuals_of(problem, weights, exact)
     slacks = slacks_of(problem, weights, exact)
     expected = (residuals @ residuals + SLACK_PRICE * slacks @ slacks) / 2
@@ -28,7 +28,7 @@ def test_the_objective_is_the_hinge_with_the_best_slack(kind, facts, candidates,
 @CASES
 @EXACT
 def test_the_gradient_against_finite_differences(kind, facts, candidates, exact):
-    task, weights = Task(make(kind, facts, candidates), map, exact), weights_of(0.3)
+    task, weights = HingeProblem(make(kind, facts, candidates), map, exact), weights_of(0.3)
     gradient = Hinge.at(task, weights).gradient
     step = 1e-5
     for place in np.ndindex(3, 4):
@@ -45,7 +45,7 @@ def test_the_gradient_against_finite_differences(kind, facts, candidates, exact)
 def test_the_gradient_against_dense_arithmetic(kind, facts, candidates, scale, exact):
     problem, weights = make(kind, facts, candidates), weights_of(scale)
     expected = -residuals_of(problem, weights, exact) @ rows_of(problem, exact)
-    found = Hinge.at(Task(problem, map, exact), weights).gradient
+    found = Hinge.at(HingeProblem(problem, map, exact), weights).gradient
     np.testing.assert_allclose(found.ravel(), expected, rtol=1e-9, atol=1e-10)
 
 
@@ -53,7 +53,7 @@ def test_the_gradient_against_dense_arithmetic(kind, facts, candidates, scale, e
 @EXACT
 def test_residuals_are_multipliers_that_bound_any_margin(kind, facts, candidates, exact):
     problem, weights = make(kind, facts, candidates), weights_of(0.3)
-    hinge = Hinge.at(Task(problem, map, exact), weights)
+    hinge = Hinge.at(HingeProblem(problem, map, exact), weights)
     residuals, own = residuals_of(problem, weights, exact), rows_of(problem, exact)
     lengths = np.linalg.norm(own, axis=1)
     expected = np.linalg.norm(residuals @ own) / (residuals @ lengths)
@@ -72,7 +72,7 @@ def test_residuals_are_multipliers_that_bound_any_margin(kind, facts, candidates
 @EXACT
 def test_multipliers_are_those_of_the_problem_as_given(kind, facts, candidates, exact):
     problem, weights = make(kind, facts, candidates), weights_of(0.3)
-    hinge = Hinge.at(Task(problem, map, exact), weights)
+    hinge = Hinge.at(HingeProblem(problem, map, exact), weights)
     found = hinge.multipliers()
     assert (found.values > 0).all()
     total = np.zeros((3, 4))
@@ -88,7 +88,7 @@ def test_lengths_do_not_matter():
     lengths = 10 ** np.random.default_rng(0).uniform(-3, 3, (12, 1))
     longer = OriginalProblem(problem.inputs * lengths, problem.outputs * 7.0, problem.targets)
     weights = weights_of(0.3)
-    one, other = (Hinge.at(Task(each, map), weights) for each in (problem, longer))
+    one, other = (Hinge.at(HingeProblem(each, map), weights) for each in (problem, longer))
     assert one.objective == pytest.approx(other.objective, rel=1e-12)
     np.testing.assert_allclose(one.gradient, other.gradient, rtol=1e-10, atol=1e-12)
 
@@ -97,7 +97,7 @@ def test_lengths_do_not_matter():
 @EXACT
 @pytest.mark.parametrize("scale", [0.01, 0.3, 3.0])
 def test_doubled_weights_need_no_other_pass(kind, facts, candidates, exact, scale):
-    task = Task(make(kind, facts, candidates), map, exact)
+    task = HingeProblem(make(kind, facts, candidates), map, exact)
     hinge = Hinge.at(task, weights_of(scale))
     for _ in range(4):
         passed, hinge = Hinge.at(task, 2 * hinge.weights), hinge.doubled()
@@ -112,7 +112,7 @@ def test_doubled_weights_need_no_other_pass(kind, facts, candidates, exact, scal
 
 def test_known_images_are_used():
     problem, weights = make("original", 8), weights_of(0.3)
-    task = Task(problem, map)
+    task = HingeProblem(problem, map)
     np.testing.assert_allclose(task.inputs, problem.inputs / task.lengths[:, None], rtol=1e-15)
     here = Hinge.at(task, 2 * weights)
     given = here.try_at(weights, task.images(weights))
@@ -129,7 +129,7 @@ def test_the_smallest_gap_is_found_among_close_pairs_and_others(
     kind, facts, candidates, exact, scale
 ):
     problem, weights = make(kind, facts, candidates), weights_of(scale)
-    recall = Hinge.at(Task(problem, map, exact), weights).recall()
+    recall = Hinge.at(HingeProblem(problem, map, exact), weights).recall()
     gaps = [
         (problem.target_outputs[fact] - problem.competitors(fact)[1])
         @ weights
@@ -145,7 +145,7 @@ def test_a_short_input_may_have_the_smallest_gap_though_no_pair_of_it_is_close(e
     inputs = np.diag([1.0, 1.0, 0.3, 1.0])
     problem = OriginalProblem(inputs, np.eye(4), np.arange(4))
     for weights in (np.diag([1.0, 9.0, 2.5, 9.0]), np.diag([9.0, 9.0, 2.5, 9.0])):
-        hinge = Hinge.at(Task(problem, map, exact), weights)
+        hinge = Hinge.at(HingeProblem(problem, map, exact), weights)
         assert not (hinge.close.pairs.facts == 2).any()
         assert hinge.recall().smallest_gap == pytest.approx(0.75)
 
@@ -154,7 +154,7 @@ def test_a_short_output_far_away_may_have_the_smallest_gap():
     outputs = np.array([[1.0, 0, 0], [0, 0.1, 0], [0, 0, 1.0]])
     problem = OriginalProblem(np.eye(2), outputs, np.array([0, 2]))
     weights = np.array([[1.2, 0], [0, 0], [-1.0, 1.3]])
-    recall = Hinge.at(Task(problem, map), weights).recall()
+    recall = Hinge.at(HingeProblem(problem, map), weights).recall()
     assert (recall.recalled, recall.smallest_gap) == (2, pytest.approx(1.2))
 
 
@@ -165,13 +165,13 @@ def test_count_and_smallest_gap_agree_where_a_target_is_zero():
         y[2] = -(w[0] * y[0] + w[1] * y[1]) / w[2]
         outputs = np.array([[0.0, 0, 0], 1e-3 * y])
         problem = OriginalProblem(np.ones((1, 1)), outputs, np.array([0]))
-        recall = Hinge.at(Task(problem, map), 1e-6 * w[:, None]).recall()
+        recall = Hinge.at(HingeProblem(problem, map), 1e-6 * w[:, None]).recall()
         assert (recall.recalled == 1) == (recall.smallest_gap > 0)
 
 
 def test_zero_inputs_stay_zero():
     inputs = np.array([[0.0, 0.0], [3.0, 4.0]])
-    task = Task(OriginalProblem(inputs, np.eye(2)), map)
+    task = HingeProblem(OriginalProblem(inputs, np.eye(2)), map)
     assert task.inputs.tolist() == [[0.0, 0.0], [0.6, 0.8]]
     hinge = Hinge.at(task, np.eye(2))
     assert np.isfinite(hinge.gradient).all()
@@ -180,7 +180,7 @@ def test_zero_inputs_stay_zero():
 
 def test_a_step_that_breaks_far_more_pairs_is_refused(monkeypatch):
     problem = OriginalProblem(np.eye(3, 4), np.eye(3))
-    good = Hinge.at(Task(problem, map), 10 * np.eye(3, 4))
+    good = Hinge.at(HingeProblem(problem, map), 10 * np.eye(3, 4))
     assert (good.lost, len(good.close.pairs)) == (0, 0)
     monkeypatch.setattr(module, "_ALWAYS_FIT", 0)
     assert good.try_at(-good.weights) is None
@@ -193,7 +193,7 @@ def test_a_step_that_breaks_far_more_pairs_is_refused(monkeypatch):
 @pytest.mark.parametrize("scale", [0.01, 1.0, 100.0])
 def test_the_lower_margin_is_a_bound_at_any_scale(exact, scale):
     problem = make("original", 8)
-    hinge = Hinge.at(Task(problem, map, exact), weights_of(scale))
+    hinge = Hinge.at(HingeProblem(problem, map, exact), weights_of(scale))
     lengths = np.linalg.norm(problem.inputs, axis=1)
     leads = [
         (problem.target_outputs[i] - rivals)

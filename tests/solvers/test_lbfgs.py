@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import rosen, rosen_der
 
-from simonides.solvers.training.lbfgs import Memory
+from simonides.solvers.training.lbfgs import RecentSteps
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ def quadratic(bend):
 
 
 def minimised(function, place, steps):
-    memory, point = Memory(), function.at(np.asarray(place, float))
+    memory, point = RecentSteps(), function.at(np.asarray(place, float))
     for _ in range(steps):
         moved = memory.step(function, point)
         if moved is None:
@@ -45,7 +45,7 @@ def minimised(function, place, steps):
 
 def test_the_first_step_of_a_round_bowl_is_newtons():
     start = np.arange(1.0, 6.0)
-    point = Memory().step(quadratic(np.eye(5)), quadratic(np.eye(5)).at(start))
+    point = RecentSteps().step(quadratic(np.eye(5)), quadratic(np.eye(5)).at(start))
     np.testing.assert_allclose(point.place, 0, atol=1e-15)
 
 
@@ -53,7 +53,7 @@ def test_a_direction_undoes_the_last_change():
     """The secant equation: what the slopes gained along the last step is worth that step."""
     rng = np.random.default_rng(0)
     function = quadratic(np.diag(rng.uniform(0.1, 3, 9)))
-    memory, point = Memory(), function.at(rng.standard_normal(9))
+    memory, point = RecentSteps(), function.at(rng.standard_normal(9))
     for _ in range(5):
         before, point = point, memory.step(function, point)
     gained, step = point.slopes - before.slopes, point.place - before.place
@@ -76,7 +76,7 @@ def test_a_curved_valley_is_followed_to_its_end(size):
 def test_at_a_minimum_there_is_no_step():
     function = quadratic(np.eye(3))
     assert (
-        Memory().step(
+        RecentSteps().step(
             Function(lambda _: 0.0, lambda _: -np.ones(3)), Point(np.zeros(3), -1.0, np.ones(3))
         )
         is None

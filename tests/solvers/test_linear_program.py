@@ -7,10 +7,10 @@ import pytest
 from definition import BOTH, KINDS, leads_of, linear_program_stores, proved_verdict
 
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.deciding.linear_program import linear_program
 from simonides.solvers.hinge.feasibility import feasibility
-from simonides.solvers.solution import Status
+from simonides.solvers.solution import Status, Verdict
 
 
 def between(facts, dim, seed, share):

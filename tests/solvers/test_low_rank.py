@@ -12,9 +12,9 @@ from simonides import capacity
 from simonides.certificate import Certificate, Claim, verify
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.hinge.low_rank import low_rank
-from simonides.solvers.solution import Status
+from simonides.solvers.solution import Status, Verdict
 
 
 def planted(seed, rank, facts=40, dim=8, candidates=10):

@@ -11,11 +11,11 @@ from simonides.certificate import margin_upper, verify
 from simonides.failures import BadArgumentError
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.decide import Verdict, decide
-from simonides.solvers.deciding.preconditioning import whitened_feasibility
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.deciding.preconditioning import preconditioned_feasibility
 from simonides.solvers.hinge.feasibility import feasibility
 from simonides.solvers.hinge.margin import maximum_margin
-from simonides.solvers.solution import Status
+from simonides.solvers.solution import Status, Verdict
 
 
 def units(problem):
@@ -249,7 +249,7 @@ def test_uneven_data_have_the_margin_of_a_quadratic_program(facts, decades, side
     drawn, stretch = OriginalProblem.gaussian(facts, 6, seed=1), np.logspace(0, decades, 6)
     outputs = drawn.outputs * stretch if sides == "both" else drawn.outputs
     problem = OriginalProblem(drawn.inputs * stretch, outputs)
-    assert whitened_feasibility(problem) is not None  # uneven enough to be decided elsewhere
+    assert preconditioned_feasibility(problem) is not None  # uneven enough to be decided elsewhere
     decision = assert_proved(problem, margin_gap=1e-2)
     assert decision.verdict is Verdict.STORABLE
     assert decision.margin_lower <= optimum(problem) <= decision.margin_upper < np.inf

@@ -8,8 +8,8 @@ import pytest
 from simonides import DecoupledProblem, OriginalProblem, decide
 from simonides.certificate import verify
 from simonides.failures import BadArgumentError
-from simonides.solvers.deciding.decide import Verdict
 from simonides.solvers.deciding.prefix import telling_prefix
+from simonides.solvers.solution import Verdict
 
 BOTH = pytest.mark.parametrize("kind", [OriginalProblem, DecoupledProblem])
 

@@ -12,10 +12,10 @@ from simonides.estimate import Estimate
 from simonides.failures import BadArgumentError
 from simonides.problems.original import OriginalProblem
 from simonides.problems.whitening import whitened
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.rules.hebbian import hebbian, hebbian_weights
 from simonides.solvers.rules.pseudo_inverse import pseudo_inverse, pseudo_inverse_weights
-from simonides.solvers.solution import Status
+from simonides.solvers.solution import Status, Verdict
 
 SIZES = [(3, 8, 5), (8, 8, 8), (30, 8, 5), (30, 5, 8), (1, 4, 3), (12, 1, 1)]
 

@@ -9,10 +9,11 @@ import pytest
 
 from simonides.problems import scan as scan_module
 from simonides.problems.decoupled import DecoupledProblem
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.hinge.feasibility import feasibility
 from simonides.solvers.hinge.low_rank import low_rank
 from simonides.solvers.hinge.margin import maximum_margin
+from simonides.solvers.solution import Verdict
 from simonides.solvers.training.cross_entropy import cross_entropy
 
 SOLVERS = {

@@ -10,7 +10,7 @@ from proofs import claim_not_storable
 from simonides.certificate import verify
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.solvers.deciding.preconditioning import whitened_feasibility
+from simonides.solvers.deciding.preconditioning import preconditioned_feasibility
 from simonides.solvers.solution import Status
 
 
@@ -25,7 +25,7 @@ def uneven(facts, decades=3, seed=1):
 @pytest.mark.parametrize("seed", range(4))
 def test_weights_found_store_the_facts_as_given(seed):
     problem = uneven(8, seed=seed)
-    solution = whitened_feasibility(problem)
+    solution = preconditioned_feasibility(problem)
     assert solution.status is Status.STORED
     assert leads_of(problem, solution.weights).min() > 0
     assert solution.recalled == 8
@@ -35,7 +35,7 @@ def test_weights_found_store_the_facts_as_given(seed):
 @pytest.mark.parametrize("seed", range(4))
 def test_multipliers_found_are_a_proof_about_the_facts_as_given(seed):
     problem = uneven(40, seed=seed)
-    solution = whitened_feasibility(problem)
+    solution = preconditioned_feasibility(problem)
     assert solution.status is Status.INFEASIBLE
     found = solution.multipliers
     proof = claim_not_storable(problem, found.facts, found.rivals, found.values)
@@ -45,22 +45,22 @@ def test_multipliers_found_are_a_proof_about_the_facts_as_given(seed):
 
 def test_weights_that_store_are_a_start_from_which_no_step_is_left():
     problem = uneven(8)
-    first = whitened_feasibility(problem)
-    again = whitened_feasibility(problem, start=first.weights)
+    first = preconditioned_feasibility(problem)
+    again = preconditioned_feasibility(problem, start=first.weights)
     assert (again.status, again.steps) == (Status.STORED, 0)
 
 
 def test_only_data_that_gain_by_it_are_whitened():
     even = OriginalProblem.gaussian(40, 6, seed=0)
-    assert whitened_feasibility(even) is None
-    assert whitened_feasibility(DecoupledProblem.gaussian(40, 6, seed=0)) is None
+    assert preconditioned_feasibility(even) is None
+    assert preconditioned_feasibility(DecoupledProblem.gaussian(40, 6, seed=0)) is None
     shifted = OriginalProblem(even.inputs, even.outputs + 20)
-    assert whitened_feasibility(shifted).status is Status.INFEASIBLE
+    assert preconditioned_feasibility(shifted).status is Status.INFEASIBLE
     longer = OriginalProblem(even.inputs * np.logspace(-3, 3, 40)[:, None], even.outputs)
-    assert whitened_feasibility(longer) is None  # lengths of inputs do not matter
+    assert preconditioned_feasibility(longer) is None  # lengths of inputs do not matter
 
 
 def test_facts_that_no_weights_store_are_left_to_the_obvious_proof():
     inputs, outputs = uneven(8).inputs.copy(), uneven(8).outputs
     inputs[3] = 0
-    assert whitened_feasibility(OriginalProblem(inputs, outputs)) is None
+    assert preconditioned_feasibility(OriginalProblem(inputs, outputs)) is None

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.memory.recipe import RULES
+from simonides.solvers.methods import named
 
 if TYPE_CHECKING:
     from simonides.memory.facts import Facts
@@ -36,7 +36,7 @@ def streams(facts: Facts, recipe: Recipe) -> bool:
     A rule does so where it can (without whitening) and it helps: the inputs are mapped from a file, or
     what the rule would take otherwise is more than allowed.
     """
-    if recipe.method not in RULES or recipe.whiten:
+    if not named(recipe.method).streams or recipe.whiten:
         return False
     return is_mapped(facts.inputs) or (
         recipe.max_memory is not None and bytes_needed(facts, recipe) > recipe.max_memory

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.memory.scoring import Scorer, score_unit
+from simonides.problems.scores import struck_out
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 
 if TYPE_CHECKING:
@@ -75,12 +76,11 @@ def diagnose(
     counts = np.zeros((3, len(middles)))
     leads = np.empty(len(inputs))
     for rows, scores in scorer.blocks(inputs):
-        scores = (scores - scores.mean(axis=1, keepdims=True)) / unit
-        place = np.arange(len(scores)), targets[rows]
-        own = scores[place]
-        rivals = np.delete(scores.ravel(), place[0] * scores.shape[1] + place[1])
-        best = rivals.reshape(len(scores), -1).max(axis=1)
+        rivals = (scores - scores.mean(axis=1, keepdims=True)) / unit
+        own = struck_out(rivals, targets[rows])
+        best = rivals.max(axis=1)
         leads[rows] = own - best
+        # What was struck out lies below every bin.
         counts += [np.histogram(part, _EDGES)[0] for part in (own, best, rivals)]
     totals = np.array([len(inputs), len(inputs), len(inputs) * (len(scorer.outputs) - 1)])
     densities = counts / totals[:, None] / np.diff(_EDGES)

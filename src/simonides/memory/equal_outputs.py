@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
+from simonides.problems.contradictions import row_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,16 +47,10 @@ def equal_rows(rows: Reals) -> tuple[int, int] | None:
     """Return two rows that are equal, the earlier first, or None."""
     places: dict[bytes, int] = {}
     for place, row in enumerate(rows):
-        first = places.setdefault(key(row), place)
+        first = places.setdefault(row_digest(row), place)
         if first != place:
             return first, place
     return None
-
-
-def key(row: Reals) -> bytes:
-    """Return bytes that equal rows share."""
-    # Adding zero makes negative zero positive, so that equal rows have equal bytes.
-    return (row + 0.0).tobytes()
 
 
 def parallel(rows: Reals) -> tuple[int, int] | None:

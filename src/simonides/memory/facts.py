@@ -9,8 +9,9 @@ import numpy as np
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
-from simonides.memory.equal_outputs import key, refuse_twins
+from simonides.memory.equal_outputs import refuse_twins
 from simonides.problems import checked
+from simonides.problems.contradictions import row_digest
 from simonides.problems.original import OriginalProblem
 
 if TYPE_CHECKING:
@@ -93,8 +94,8 @@ class Facts:
 
     def problem(self, normalize: bool) -> OriginalProblem:
         """Return what is to be stored."""
-        targets = None if self.paired else self.targets
-        return OriginalProblem(self.inputs, self.candidates(normalize), targets)
+        vectors = self.inputs, self.candidates(normalize)
+        return OriginalProblem(*vectors) if self.paired else OriginalProblem(*vectors, self.targets)
 
     def where(self, kept: Any) -> Facts:
         """Return the facts that a mask or an index keeps; outputs keep their numbers."""
@@ -114,8 +115,8 @@ def numbers_of(y: object, outputs: Reals) -> Integers:
     if array.ndim == 1:
         return checked.indices("y", array, size=len(array), below=len(outputs))
     rows = checked.matrix("y", array, columns=outputs.shape[1])
-    places = {key(row): place for place, row in enumerate(outputs)}
-    return np.array([places.get(key(row), -1) for row in rows], dtype=np.int64)
+    places = {row_digest(row): place for place, row in enumerate(outputs)}
+    return np.array([places.get(row_digest(row), -1) for row in rows], dtype=np.int64)
 
 
 def unit_rows(rows: Reals) -> Reals:
@@ -137,7 +138,9 @@ def _distinct_targets(y: object, facts: int) -> tuple[Reals, Integers, Integers]
     if len(rows) != facts:
         raise arguments.refuse("y.shape", rows.shape, f"with {facts} rows", "one per row of X")
     places: dict[bytes, int] = {}
-    numbers = np.array([places.setdefault(key(row), len(places)) for row in rows], dtype=np.int64)
+    numbers = np.array(
+        [places.setdefault(row_digest(row), len(places)) for row in rows], dtype=np.int64
+    )
     _, first = np.unique(numbers, return_index=True)
     kept = rows[first]
     kept.flags.writeable = False

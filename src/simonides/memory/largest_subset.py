@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.memory.scoring import Scorer, leading
-from simonides.problems.original import OriginalProblem
 from simonides.solvers.training.cross_entropy import cross_entropy
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Integers, Reals, Truths
     from simonides.memory.recipe import Recipe
+    from simonides.problems.original import OriginalProblem
     from simonides.solvers.solution import Solution
 
 _RESOLUTION = 0.02
@@ -28,7 +28,6 @@ _FIRST_GAP = 0.03
 
 def stored_facts(problem: OriginalProblem, solution: Solution, margin: float) -> Truths:
     """Return which facts a solution stores: the target leads by more than the margin."""
-    assert problem.targets is not None  # set on construction
     scorer = Scorer(solution.weights, solution.factors, problem.outputs)
     return leading(scorer, problem.inputs, problem.targets, margin)
 
@@ -84,13 +83,10 @@ def _count(problem: OriginalProblem, solution: Solution, recipe: Recipe) -> int:
 
 
 def _part(problem: OriginalProblem, facts: Integers) -> OriginalProblem:
-    assert problem.targets is not None  # set on construction
-    kept = np.sort(facts)
-    return OriginalProblem(problem.inputs[kept], problem.outputs, problem.targets[kept])
+    return problem.subset(np.sort(facts))
 
 
 def _easiest_first(problem: OriginalProblem, trained: Solution) -> Integers:
-    assert problem.targets is not None  # set on construction
     scorer = Scorer(trained.weights, trained.factors, problem.outputs)
     lengths = np.linalg.norm(problem.inputs, axis=1)
     leads = scorer.leads(problem.inputs, problem.targets)

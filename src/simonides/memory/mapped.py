@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides.problems import checked
+from simonides.problems.original import original_fingerprint
 from simonides.problems.scan import row_blocks
 
 if TYPE_CHECKING:
@@ -91,14 +91,8 @@ class MappedProblem:
 
     def fingerprint(self) -> str:
         """Return a digest of everything that defines the problem."""
-        digest = hashlib.sha256(b"original")
-        digest.update(repr(self.inputs.shape).encode())
-        for rows in self._blocks:
-            digest.update(self.inputs[rows].tobytes())
-        for array in (self.outputs, self.targets):
-            digest.update(repr(array.shape).encode())
-            digest.update(array.tobytes())
-        return digest.hexdigest()
+        blocks = (self.inputs[rows] for rows in self._blocks)
+        return original_fingerprint(self.inputs.shape, blocks, self.outputs, self.targets)
 
     def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
         """Yield the first facts in blocks, each with all outputs."""

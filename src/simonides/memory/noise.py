@@ -28,6 +28,7 @@ from scipy import special
 
 from simonides import arguments
 from simonides.problems.scan import row_blocks
+from simonides.problems.scores import struck_out
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
@@ -113,10 +114,8 @@ def _at(
         own = targets[rows]
         products = pulled[own] @ pulled.T
         scores = scorer.scores(inputs[rows])
-        place = np.arange(len(own)), own
-        leads = scores[place][:, None] - scores
-        # A target is no rival of its own: a lead that no noise takes away.
-        leads[place] = np.inf
+        # A target is no rival of its own: struck out, it leaves a lead that no noise takes away.
+        leads = struck_out(scores, own)[:, None] - scores
         totals += np.sum(_chances(leads, products, squares[own], squares, level), axis=1)
     lower, predicted, upper = totals / len(inputs)
     return hits / (trials * len(inputs)), lower, predicted, upper

@@ -8,27 +8,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
+from simonides.solvers.methods import named
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from simonides.solvers.methods import Method
     from simonides.solvers.solution import Progress
-
-METHODS = (
-    "feasibility",
-    "margin",
-    "low_rank",
-    "cross_entropy",
-    "gradient",
-    "pseudo_inverse",
-    "hebbian",
-)
-
-RULES = ("hebbian", "pseudo_inverse")
-"""One pass over the facts: these can stream from a file."""
-
-STRICT = ("feasibility", "margin", "low_rank")
-"""These look for weights that store everything asked of them, and are asked less if there are none."""
 
 _LARGEST_SEED = 2**32
 
@@ -47,19 +33,16 @@ class Recipe:
     watch: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise arguments.refuse("method", self.method, f"one of {METHODS}", "choose one")
+        method = named(self.method)
         arguments.real(
             "margin", self.margin, least=0, remedy="pass 0 to ask only for the top score"
         )
         if self.rank is not None:
             arguments.whole("rank", self.rank, remedy="pass the inner dimension of two factors")
-        elif self.method == "low_rank":
-            raise arguments.refuse("rank", None, "given with method='low_rank'", "pass a rank")
-        if self.method == "margin" and self.rank is not None:
-            raise arguments.refuse(
-                "rank", self.rank, "None with method='margin'", "use method='low_rank'"
-            )
+            if method.strict and not method.bounds_rank:
+                raise arguments.refuse(
+                    "rank", self.rank, f"None with method={self.method!r}", "use method='low_rank'"
+                )
         if self.max_memory is not None:
             arguments.whole("max_memory", self.max_memory, remedy="pass a number of bytes")
         for name in ("whiten", "normalize_outputs"):
@@ -67,9 +50,18 @@ class Recipe:
                 raise arguments.refuse(name, getattr(self, name), "True or False", "choose one")
 
     @property
+    def solver(self) -> Method:
+        """The method that is run: of those that look for all facts, the one made for a rank or a margin."""
+        if self.method == "feasibility" and self.rank is not None:
+            return named("low_rank")
+        if self.method == "feasibility" and self.margin > 0:
+            return named("margin")
+        return named(self.method)
+
+    @property
     def strict(self) -> bool:
         """Whether fewer facts are to be tried where all of them do not fit."""
-        return self.method in STRICT
+        return named(self.method).strict
 
 
 def seed_of(random_state: object) -> int:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.problems.scan import row_blocks
+from simonides.problems.scores import struck_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,9 +63,7 @@ class Scorer:
         """Return the scores of each fact's target and of its strongest rival."""
         own, rival = np.empty((2, len(inputs)))
         for rows, scores in self.blocks(inputs):
-            place = np.arange(len(scores)), targets[rows]
-            own[rows] = scores[place]
-            scores[place] = -np.inf
+            own[rows] = struck_out(scores, targets[rows])
             rival[rows] = scores.max(axis=1)
         return own, rival
 

@@ -19,12 +19,16 @@ def clashing(inputs: Reals, targets: Integers) -> list[tuple[int, int]]:
     first: dict[bytes, int] = {}
     pairs = []
     for fact, row in enumerate(inputs):
-        # Adding zero makes negative zero positive, so that equal rows have equal bytes.
-        digest = hashlib.blake2b(row + 0.0, digest_size=16).digest()
-        before = first.setdefault(digest, fact)
+        before = first.setdefault(row_digest(row), fact)
         if targets[before] != targets[fact]:
             pairs.append((before, fact))
     return pairs
+
+
+def row_digest(row: Reals) -> bytes:
+    """Return bytes that equal rows share, and others do not."""
+    # Adding zero makes negative zero positive, so that equal rows have equal bytes.
+    return hashlib.blake2b((row + 0.0).tobytes(), digest_size=16).digest()
 
 
 def empty(inputs: Reals) -> list[int]:

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
-from simonides.problems.scan import Pairs, Recall, Scanned, Screen, Tally, pointers, row_blocks
+from simonides.problems.scan import (
+    Pairs,
+    Recall,
+    Scanned,
+    Screen,
+    Tally,
+    described,
+    pointers,
+    row_blocks,
+)
+from simonides.problems.scores import ScoreBlock
 from simonides.problems.vectors import GAUSSIAN, VectorLaw
 from simonides.theory.setting import Setting
 
@@ -20,7 +30,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from simonides.arrays import Integers, Reals, Singles
-    from simonides.problems.scan import Scan
+    from simonides.problems.scan import Precision, Scan
     from simonides.threads import Each
 
 IN_MEMORY_BYTES = 2**30
@@ -85,6 +95,9 @@ class DecoupledProblem(Scanned):
             seed,
             all_compete=candidates is None,
         )
+
+    def __str__(self) -> str:
+        return described("decoupled", self)
 
     @cached_property
     def inputs(self) -> Reals:
@@ -177,19 +190,21 @@ class DecoupledProblem(Scanned):
             kept = self._kept_squares if screen.precision is np.float32 else None
             squares = _squares(outputs) if kept is None else kept[rows]
             scores = _scores(outputs, images[rows])
-            counts, found = screen.close(scores, targets[rows], target_squares[rows], squares, rows)
+            counts, columns = screen.close(
+                scores, targets[rows], target_squares[rows], squares, rows
+            )
             tally.add(counts)
             facts = np.repeat(np.arange(len(counts)), counts)
-            close = drawn[facts, found].astype(np.float64)
-            return counts, found, close
+            close = drawn[facts, columns].astype(np.float64)
+            return counts, columns, close
 
         _ = self._kept_squares  # measured here, before threads ask for them
         tally = Tally(most)
         blocks = list(each(look, self._row_blocks))
         if not tally.settle(blocks):
             return None
-        counts, found, vectors = zip(*blocks, strict=True)
-        rivals = np.concatenate(found) + 1  # candidate 0 is the target
+        counts, columns, vectors = zip(*blocks, strict=True)
+        rivals = np.concatenate(columns) + 1  # candidate 0 is the target
         pairs = Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
         return screen.finish(images, self.target_outputs, pairs, each)
 
@@ -207,6 +222,18 @@ class DecoupledProblem(Scanned):
             return np.asarray(targets[rows] - _scores(outputs, images[rows]).max(axis=1))
 
         return Recall.of(np.concatenate(list(each(leads, self._blocks(len(numbers))))))
+
+    def score_blocks(self, images: Any, precision: Precision = np.float64) -> Iterator[ScoreBlock]:
+        """Yield the scores of all facts, some at a time, in that precision."""
+        own = np.einsum("ij,ij->i", images, self.target_outputs.astype(images.dtype))
+        for rows in self._row_blocks:
+            outputs = np.asarray(self.rivals_of(rows), dtype=precision)
+            yield ScoreBlock(rows, own[rows].astype(precision), _scores(outputs, images[rows]))
+
+    @property
+    def shared_outputs(self) -> None:
+        """None: each input has candidates of its own."""
+        return
 
     @property
     def shortest(self) -> float:

@@ -12,11 +12,22 @@ import numpy as np
 
 from simonides import arguments
 from simonides.problems import checked
-from simonides.problems.scan import Pairs, Recall, Scanned, Screen, Tally, pointers, row_blocks
+from simonides.problems.contradictions import row_digest
+from simonides.problems.scan import (
+    Pairs,
+    Recall,
+    Scanned,
+    Screen,
+    Tally,
+    described,
+    pointers,
+    row_blocks,
+)
+from simonides.problems.scores import ScoreBlock, struck_out
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from simonides.arrays import Integers, Reals, Singles
     from simonides.problems.scan import Precision, Scan
@@ -26,8 +37,8 @@ if TYPE_CHECKING:
 _LEAST_ROWS = 512
 """With fewer rows at a time a matrix product spends its time on rearranging the outputs."""
 
-_STRUCK_OUT = {np.float32: -1e18, np.float64: -np.inf}
-"""Below every score."""
+_BELOW_ALL = {np.float32: -1e18, np.float64: -np.inf}
+"""Below every score; its square is still a number in single precision, where the scan squares gaps."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,17 +47,17 @@ class OriginalProblem(Scanned):
 
     ``inputs`` has shape (facts, dim_in), ``outputs`` (candidates, dim_out). ``targets`` holds the row of
     the right output for each input; left out, input i belongs to output i. Several inputs may share
-    an output, and there may be more outputs than inputs. ``paired`` says that each input came with its
-    own output.
+    an output, and there may be more outputs than inputs. ``all_compete`` says that each input came with
+    an output of its own, so that there are as many candidates as facts also in a prefix.
 
-    >>> OriginalProblem.gaussian(5, 3, seed=0).facts
-    5
+    >>> print(OriginalProblem.gaussian(5, 3, seed=0))
+    original problem: 5 facts, 3 to 3 dimensions, 5 candidates
     """
 
     inputs: Reals
     outputs: Reals
-    targets: Integers | None = None
-    paired: bool = field(init=False)
+    targets: Integers = None  # type: ignore[assignment]  # set on construction where it is left out
+    all_compete: bool = field(init=False)
 
     def __post_init__(self) -> None:
         inputs = checked.matrix("inputs", self.inputs)
@@ -55,17 +66,19 @@ class OriginalProblem(Scanned):
             raise arguments.refuse(
                 "outputs.shape", outputs.shape, "with at least two rows", "a fact needs a rival"
             )
-        if self.targets is None and len(outputs) < len(inputs):
+        named: Any = self.targets
+        if named is None and len(outputs) < len(inputs):
             raise arguments.refuse(
                 "targets",
                 None,
                 "given when there are fewer outputs than inputs",
                 "pass the row of the right output for each input",
             )
-        targets = np.arange(len(inputs)) if self.targets is None else self.targets
+        targets = np.arange(len(inputs)) if named is None else named
         kept = checked.indices("targets", targets, size=len(inputs), below=len(outputs))
         # Outputs belong to the facts one by one only if no targets were named.
-        object.__setattr__(self, "paired", self.targets is None and len(outputs) == len(inputs))
+        own = named is None and len(outputs) == len(inputs)
+        object.__setattr__(self, "all_compete", own)
         for name, value in (("inputs", inputs), ("outputs", outputs), ("targets", kept)):
             object.__setattr__(self, name, value)
 
@@ -100,11 +113,14 @@ class OriginalProblem(Scanned):
         of_inputs, of_outputs, of_targets = np.random.default_rng(seed).spawn(3)
         shared = of_targets.integers(number, size=max(facts - number, 0))
         targets = np.append(np.arange(min(facts, number)), shared)
-        return cls(
+        vectors = (
             of_inputs.standard_normal((facts, dim_in)),
             of_outputs.standard_normal((number, dim_out)),
-            None if candidates is None else targets,
         )
+        return cls(*vectors) if candidates is None else cls(*vectors, targets)
+
+    def __str__(self) -> str:
+        return described("original", self)
 
     @property
     def facts(self) -> int:
@@ -129,37 +145,43 @@ class OriginalProblem(Scanned):
     @cached_property
     def target_outputs(self) -> Reals:
         """The right output of each input, shape (facts, dim_out)."""
-        chosen = self.outputs[self._targets]
+        chosen = self.outputs[self.targets]
         chosen.flags.writeable = False
         return chosen
 
     @property
     def setting(self) -> Setting:
         """What theory is to be asked about this problem."""
-        candidates = None if self.paired else self.candidates
+        candidates = None if self.all_compete else self.candidates
         return Setting(self.dim_in, self.dim_out, candidates)
 
     @property
-    def _targets(self) -> Integers:
-        assert self.targets is not None  # set on construction
-        return self.targets
+    def shared_outputs(self) -> Reals:
+        """The candidates of every input: all outputs."""
+        return self.outputs
+
+    def recoded(self, inputs: Reals, outputs: Reals) -> OriginalProblem:
+        """Return the same facts with other vectors."""
+        if self.all_compete:
+            return OriginalProblem(inputs, outputs)
+        return OriginalProblem(inputs, outputs, self.targets)
+
+    def subset(self, facts: Integers) -> OriginalProblem:
+        """Return the problem of some facts, all outputs competing as before."""
+        return OriginalProblem(self.inputs[facts], self.outputs, self.targets[facts])
 
     def prefix(self, facts: int) -> OriginalProblem:
         """Return the problem of the first facts (with only their outputs, if input i owns output i)."""
         facts = arguments.whole("facts", facts, remedy="pass how many facts to keep")
         if facts > self.facts:
             raise arguments.refuse("facts", facts, f"at most {self.facts}", "there are no more")
-        if self.paired:
+        if self.all_compete:
             return OriginalProblem(self.inputs[:facts], self.outputs[: max(facts, 2)])
-        return OriginalProblem(self.inputs[:facts], self.outputs, self._targets[:facts])
+        return self.subset(np.arange(facts))
 
     def fingerprint(self) -> str:
         """Return a digest of everything that defines the problem."""
-        digest = hashlib.sha256(b"original")
-        for array in (self.inputs, self.outputs, self._targets):
-            digest.update(repr(array.shape).encode())
-            digest.update(array.tobytes())
-        return digest.hexdigest()
+        return original_fingerprint(self.inputs.shape, [self.inputs], self.outputs, self.targets)
 
     def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
         """Yield the first facts in blocks, each with all outputs."""
@@ -169,7 +191,7 @@ class OriginalProblem(Scanned):
 
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
         """Return the numbers and the vectors of a fact's rivals."""
-        numbers = np.delete(np.arange(self.candidates), self._targets[fact])
+        numbers = np.delete(np.arange(self.candidates), self.targets[fact])
         return numbers, self.outputs[numbers]
 
     def impossible_pair(self) -> tuple[int, int] | None:
@@ -185,12 +207,11 @@ class OriginalProblem(Scanned):
         if silent.size:
             fact = int(silent[0])
             return fact, int(self.competitors(fact)[0][0])
-        # Adding zero makes negative zero positive, so that equal rows have equal bytes.
-        digests = [hashlib.blake2b(row + 0.0, digest_size=16).digest() for row in self.outputs]
+        digests = [row_digest(row) for row in self.outputs]
         repeated = {digest for digest, times in Counter(digests).items() if times > 1}
         if not repeated:
             return None
-        for fact, own in enumerate(self._targets):
+        for fact, own in enumerate(self.targets):
             if digests[own] in repeated:
                 twins = [k for k, digest in enumerate(digests) if digest == digests[own]]
                 return fact, next(twin for twin in twins if twin != own)
@@ -206,18 +227,18 @@ class OriginalProblem(Scanned):
         def look(rows: slice) -> tuple[Any, ...] | None:
             if tally.exceeded:
                 return None
-            own, rivals = self._scores(images[rows], self._targets[rows], screen.precision)
-            own_squares = self._squares[self._targets[rows]]
-            counts, found = screen.close(rivals, own, own_squares, squares, rows)
+            own, rivals = self._scores(images[rows], self.targets[rows], screen.precision)
+            own_squares = self._squares[self.targets[rows]]
+            counts, columns = screen.close(rivals, own, own_squares, squares, rows)
             tally.add(counts)
-            return counts, found
+            return counts, columns
 
         tally = Tally(most)
         blocks = list(each(look, self._row_blocks))
         if not tally.settle(blocks):
             return None
-        counts, found = zip(*blocks, strict=True)
-        rivals = np.concatenate(found)
+        counts, columns = zip(*blocks, strict=True)
+        rivals = np.concatenate(columns)
         pairs = Pairs(pointers(counts), rivals, rivals, self.outputs)
         return screen.finish(images, self.target_outputs, pairs, each)
 
@@ -226,13 +247,29 @@ class OriginalProblem(Scanned):
 
         ``images`` holds W x for the input of each of them.
         """
-        targets = self._targets if facts is None else self._targets[facts]
+        targets = self.targets if facts is None else self.targets[facts]
 
         def leads(rows: slice) -> Reals:
             own, rivals = self._scores(images[rows], targets[rows], np.float64)
             return np.asarray(own - rivals.max(axis=1))
 
         return Recall.of(np.concatenate(list(each(leads, self._blocks(len(targets))))))
+
+    def score_blocks(self, images: Any, precision: Precision = np.float64) -> Iterator[ScoreBlock]:
+        """Yield the scores of all facts, some at a time, in that precision."""
+        outputs: Any = self.outputs if precision is np.float64 else self._single_outputs
+        itemsize = np.dtype(precision).itemsize
+        for rows in row_blocks(self.facts, itemsize * self.candidates):
+            scores = np.asarray(images[rows], dtype=precision) @ outputs.T
+            own = struck_out(scores, self.targets[rows])
+            yield ScoreBlock(rows, own, scores)
+
+    def rivals_of(self, rows: slice | Integers) -> Singles:
+        """Return the rivals of some inputs, shape (rows, candidates - 1, dim_out), in single precision."""
+        places = np.arange(self.candidates - 1) + (
+            np.arange(self.candidates - 1) >= self.targets[rows, None]
+        )
+        return self._single_outputs[places]
 
     @property
     def shortest(self) -> float:
@@ -250,10 +287,8 @@ class OriginalProblem(Scanned):
         """Return the scores of the targets, and those of all outputs with the targets' struck out."""
         outputs: Any = self.outputs if precision is np.float64 else self._single_outputs
         scores = np.asarray(images, dtype=precision) @ outputs.T
-        place = np.arange(len(scores)), targets
-        own = scores[place].astype(np.float64)
-        scores[place] = _STRUCK_OUT[precision]
-        return own, scores
+        own = struck_out(scores, targets, _BELOW_ALL[precision])
+        return own.astype(np.float64), scores
 
     @cached_property
     def _squares(self) -> Reals:
@@ -268,3 +303,17 @@ class OriginalProblem(Scanned):
     @cached_property
     def _single_outputs(self) -> Singles:
         return self.outputs.astype(np.float32)
+
+
+def original_fingerprint(
+    shape: tuple[int, ...], inputs: Iterable[Reals], outputs: Reals, targets: Integers
+) -> str:
+    """Return the digest of an original problem, its inputs in blocks of rows."""
+    digest = hashlib.sha256(b"original")
+    digest.update(repr(shape).encode())
+    for block in inputs:
+        digest.update(block.tobytes())
+    for array in (outputs, targets):
+        digest.update(repr(array.shape).encode())
+        digest.update(array.tobytes())
+    return digest.hexdigest()

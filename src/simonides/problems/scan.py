@@ -26,9 +26,16 @@ if TYPE_CHECKING:
 Precision: TypeAlias = type[np.float32] | type[np.float64]
 
 _SINGLE_UNIT = 2.0**-24
+"""Relative rounding of single precision."""
+
 _TOLERABLE_BLUR = 0.1
+"""Rounding up to this share of the threshold lets in a few pairs too many, which the second look drops."""
+
 _BLOCK_BYTES = 2**24
+"""Scores of a block: a few times what the caches hold, so that a block is worth a matrix product."""
+
 _MODERATE = (1e-8, 1e8)
+"""Lengths whose products and squares single precision holds, which ends at 1e-38 and 3e38."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +87,9 @@ class Scan:
 
 
 class Scanned(ABC):
-    """What has constraints to pass over."""
+    """What a kind of problem need not write itself, having the rest."""
+
+    inputs: Any
 
     @abstractmethod
     def scan_within(
@@ -93,9 +102,13 @@ class Scanned(ABC):
 
         ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
-        found = self.scan_within(np.inf, images, threshold, each)
-        assert found is not None  # there is no limit to exceed
-        return found
+        scan = self.scan_within(np.inf, images, threshold, each)
+        assert scan is not None  # there is no limit to exceed
+        return scan
+
+    def images(self, weights: Reals) -> Reals:
+        """Return what the weights make of every input, shape (facts, dim_out)."""
+        return np.asarray(self.inputs @ weights.T)
 
 
 @dataclass(frozen=True)
@@ -175,8 +188,8 @@ class Screen:
         squares = np.einsum("ij,ij->i", pairs.table, pairs.table)[pairs.index]
         sizes = np.sqrt(np.einsum("ij,ij->i", target_outputs, target_outputs)[facts] + squares)
         recalled = len(images) - int(np.count_nonzero(lost))
-        found = Scan(pairs, gaps, sizes, spans, recalled)
-        return found.where(gaps <= self.threshold * sizes)
+        scan = Scan(pairs, gaps, sizes, spans, recalled)
+        return scan.where(gaps <= self.threshold * sizes)
 
 
 class Tally:
@@ -213,3 +226,11 @@ def row_blocks(rows: int, row_bytes: int, *, least: int = 1) -> list[slice]:
 def pointers(counts: Sequence[Integers]) -> Integers:
     """Return where each fact's pairs begin, from the number of pairs of each fact."""
     return np.concatenate(([0], np.cumsum(np.concatenate(counts)))).astype(np.int64)
+
+
+def described(kind: str, problem: Any) -> str:
+    """Return a problem in one line."""
+    return (
+        f"{kind} problem: {problem.facts:,} facts, {problem.dim_in:,} to {problem.dim_out:,} dimensions, "
+        f"{problem.candidates:,} candidates"
+    )

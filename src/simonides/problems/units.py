@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.problems.original import OriginalProblem
-
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
+    from simonides.problems.problem import SharedProblem
 
 _LONGEST = 1e60
 """Size in new units up to which outputs stay far from what a problem refuses."""
@@ -26,6 +25,7 @@ class Units:
     Unlike whitening they know no directions but the coordinates themselves; but no digit is lost, however
     much sizes differ, and equal vectors stay equal.
 
+    >>> from simonides import OriginalProblem
     >>> problem = OriginalProblem([[3.0, 0.01], [-2.0, 0.02]], [[1.0, 8e5], [2.0, -8e5]])
     >>> units = Units.of(problem)
     >>> units.of_inputs.tolist(), units.of_outputs.tolist()
@@ -36,7 +36,7 @@ class Units:
     of_outputs: Integers
 
     @classmethod
-    def of(cls, problem: OriginalProblem) -> Units:
+    def of(cls, problem: SharedProblem) -> Units:
         """Return the units in which inputs have unit size, and outputs unit deviations from their mean."""
         return cls(
             _exponents(problem.inputs), _exponents(problem.outputs - problem.outputs.mean(axis=0))
@@ -51,16 +51,13 @@ class Units:
         """Return units that change nothing."""
         return Units(0 * self.of_inputs, 0 * self.of_outputs)
 
-    def applied(self, problem: OriginalProblem) -> OriginalProblem:
+    def applied(self, problem: SharedProblem) -> SharedProblem:
         """Return the problem in these units."""
-        targets = None if problem.paired else problem.targets
-        return OriginalProblem(
-            np.ldexp(problem.inputs, -self.of_inputs),
-            np.ldexp(problem.outputs, -self.of_outputs),
-            targets,
+        return problem.recoded(
+            np.ldexp(problem.inputs, -self.of_inputs), np.ldexp(problem.outputs, -self.of_outputs)
         )
 
-    def keep_in_range(self, problem: OriginalProblem) -> bool:
+    def keep_in_range(self, problem: SharedProblem) -> bool:
         """Return whether outputs have a size in these units that a problem may have.
 
         Those far from zero and close together may not. Inputs of unit length always do.

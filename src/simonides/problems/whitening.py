@@ -24,10 +24,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.problems.original import OriginalProblem
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
+    from simonides.problems.problem import SharedProblem
 
 FLOOR = 1e-6
 """Whitened vectors are off by rounding / floor, which stays below the margin 1e-9 that counts as none."""
@@ -80,6 +80,7 @@ class Stretch:
 class Whitening:
     """The stretch A of inputs, the stretch B of outputs, and the centre c of outputs.
 
+    >>> from simonides import OriginalProblem
     >>> problem = OriginalProblem([[3.0, 0.0], [0.0, 1.0]], [[5.0, 0.0], [5.0, 2.0]])
     >>> whitening = Whitening.of(problem)
     >>> whitening.of_inputs.condition
@@ -93,7 +94,7 @@ class Whitening:
     centre: Reals
 
     @classmethod
-    def of(cls, problem: OriginalProblem, *, floor: float = FLOOR) -> Whitening:
+    def of(cls, problem: SharedProblem, *, floor: float = FLOOR) -> Whitening:
         """Return what whitens the inputs and outputs of a problem.
 
         Second moments become the identity in every direction whose size, its root mean square, is at
@@ -124,7 +125,7 @@ class Whitening:
     def _shape(self) -> tuple[int, int]:
         return len(self.of_outputs.factors), len(self.of_inputs.factors)
 
-    def applied(self, problem: OriginalProblem) -> OriginalProblem:
+    def applied(self, problem: SharedProblem) -> SharedProblem:
         """Return a problem in the new coordinates: the one they were made for, or a part of it."""
         if (problem.dim_out, problem.dim_in) != self._shape:
             raise arguments.refuse(
@@ -137,13 +138,16 @@ class Whitening:
         # product the rounding of a row may depend on its place.
         kinds, kind = np.unique(problem.outputs, axis=0, return_inverse=True)
         outputs = ((kinds - self.centre) @ self.of_outputs.matrix)[kind.ravel()]
-        targets = None if problem.paired else problem.targets
-        return OriginalProblem(problem.inputs @ self.of_inputs.matrix, outputs, targets)
+        return problem.recoded(problem.inputs @ self.of_inputs.matrix, outputs)
 
     def weights_back(self, whitened: Reals) -> Reals:
         """Return the weights that act on the original vectors as ``whitened`` on the new ones."""
         whitened = self._checked(whitened)
         return np.asarray(self.of_outputs.matrix @ whitened @ self.of_inputs.matrix)
+
+    def factors_back(self, left: Reals, right: Reals) -> tuple[Reals, Reals]:
+        """Return the factors of the weights that act on the original vectors as U V^T on the new ones."""
+        return self.of_outputs.matrix @ left, self.of_inputs.matrix @ right
 
     def weights_forward(self, weights: Reals) -> Reals:
         """Return the weights that act on the new vectors as ``weights`` on the original ones."""
@@ -159,11 +163,10 @@ class Whitening:
         return weights
 
 
-def whitened(
-    problem: OriginalProblem, *, floor: float = FLOOR
-) -> tuple[OriginalProblem, Whitening]:
+def whitened(problem: SharedProblem, *, floor: float = FLOOR) -> tuple[SharedProblem, Whitening]:
     """Return the problem in whitened coordinates, and the way back.
 
+    >>> from simonides import OriginalProblem
     >>> problem, whitening = whitened(OriginalProblem.gaussian(20, 4, seed=0))
     >>> bool(np.allclose(problem.inputs.T @ problem.inputs / 20, np.eye(4)))
     True

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
+    from simonides.certificate import Certificate
+    from simonides.problems.scan import Recall
 
 
 class Status(StrEnum):
@@ -24,10 +26,18 @@ class Status(StrEnum):
     """The solver's own objective is at a minimum, and not every fact is recalled there."""
 
     STOPPED = "stopped"
-    """The step limit was reached, no step helps any more, or the work was interrupted.
+    """The step limit was reached, no step helps any more, or the work was cut short."""
 
-    The weights are the best so far.
-    """
+
+class Verdict(StrEnum):
+    """What is known about the facts."""
+
+    STORABLE = "storable"
+    NOT_STORABLE = "not-storable"
+    NOT_FOUND = "not-found"
+    """No weights of the given rank were found; there may be some."""
+
+    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -62,15 +72,17 @@ class Solution:
     ``recalled`` counts the facts whose target beats every rival, ``smallest_gap`` is the smallest lead
     of a target over a rival, ``history`` the steps taken. A rank-bounded solver also leaves its
     ``factors``, whose product is ``weights``; one that trains leaves its final ``loss``. The margins
-    bracket the largest normalised margin of any weights, as far as the solver's own arithmetic tells.
+    bracket the largest normalised margin of any weights, as far as the solver's own arithmetic tells; with
+    a ``verdict`` they were proved, and the ``certificate`` is the proof that the verifier accepted.
+    ``interrupted`` and ``timed_out`` say that the weights are the best by then.
     """
 
     weights: Reals
     status: Status
     recalled: int
     smallest_gap: float
-    steps: int
-    seconds: float
+    steps: int = 0
+    seconds: float = 0.0
     history: tuple[Progress, ...] = ()
     multipliers: Multipliers | None = None
     factors: tuple[Reals, Reals] | None = None
@@ -78,3 +90,16 @@ class Solution:
     margin_lower: float = -math.inf
     margin_upper: float = math.inf
     interrupted: bool = False
+    timed_out: bool = False
+    verdict: Verdict | None = None
+    certificate: Certificate | None = None
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether it was not left to end."""
+        return self.interrupted or self.timed_out
+
+    @classmethod
+    def of_recall(cls, weights: Reals, status: Status, recall: Recall) -> Solution:
+        """Return the solution of weights whose recall was counted."""
+        return cls(weights, status, recall.recalled, recall.smallest_gap)

@@ -4,49 +4,36 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
-from simonides.certificate import Certificate, Claim, margin_upper, verify
 from simonides.interrupts import Keyboard
 from simonides.problems import checked
 from simonides.solvers.deciding.linear_program import linear_program
-from simonides.solvers.deciding.preconditioning import is_out_of_range, whitened_feasibility
+from simonides.solvers.deciding.preconditioning import is_out_of_range, preconditioned_feasibility
 from simonides.solvers.deciding.prefix import telling_prefix
+from simonides.solvers.deciding.proof import proved, unproved
 from simonides.solvers.hinge.feasibility import feasibility
 from simonides.solvers.hinge.low_rank import low_rank
 from simonides.solvers.hinge.margin import maximum_margin
-from simonides.solvers.solution import Solution, Status
+from simonides.solvers.solution import Solution, Status, Verdict
 from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.threads import crew
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
 
     from simonides.arrays import Reals
+    from simonides.certificate import Certificate
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
 
 
 _TRAINING = 5
-"""Steps of training for one of a search on the hinge, which costs as much or more."""
+"""Steps of training for each of a search on the hinge, which costs as much or more."""
 
 _MANY_STEPS = 100
 """Where Newton's method has not decided a small problem after so many, a linear program may."""
-
-
-class Verdict(StrEnum):
-    """What is known about the facts."""
-
-    STORABLE = "storable"
-    NOT_STORABLE = "not-storable"
-    NOT_FOUND = "not-found"
-    """No weights of the given rank were found; there may be some."""
-
-    UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +43,7 @@ class Decision:
     The margin is that of :math:`\max_{|W|_F = 1} \min_{ij} (y_i - y_j)^T W x_i / (|y_i - y_j| |x_i|)`; a
     bound that nothing was proved about is infinite. With a rank bound the lower end is that of weights of
     this rank; the upper one always holds for any weights. Where the first facts alone told, ``told_by``
-    is their number, and the solution with all it counts is about them. ``seconds`` is what it all took,
-    checks included.
+    is their number. ``seconds`` is what it all took, checks included.
     """
 
     verdict: Verdict
@@ -73,206 +59,269 @@ def decide(
     problem: Problem,
     rank: int | None = None,
     *,
+    method: str | None = None,
     start: Reals | None = None,
     margin_gap: float | None = None,
     tolerance: float = 1e-9,
     max_steps: int = 400,
+    time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Decision:
     """Decide whether the facts can be stored, and prove it.
 
     A verdict is given only if the independent verifier accepts the proof; "not storable" means that no
-    weights have a normalised margin above ``tolerance``. With ``margin_gap`` the work goes on until the
-    largest margin is known to that relative gap. With ``rank`` the weights are a product of two
-    factors; the search for them may fail, which proves nothing. Interrupted, it returns the best weights
-    so far, undecided unless a proof was complete.
+    weights have a normalised margin above ``tolerance``.
 
-    >>> from simonides.problems.original import OriginalProblem
+    Parameters
+    ----------
+    problem : Problem
+        The facts, such as an :class:`OriginalProblem`.
+    rank : int, optional
+        Store in a product of two factors of this inner dimension. The search for them may fail, which
+        proves nothing.
+    method : str, optional
+        A method of :data:`simonides.methods` to search by instead, or yours as ``module:function``.
+    start : array (dim_out, dim_in), optional
+        Weights whose direction to start from.
+    margin_gap : float, optional
+        Go on until the largest margin is known to this relative gap.
+    tolerance : float
+        Normalised margin that counts as none.
+    max_steps : int
+        Steps of each search.
+    time_limit : float, optional
+        Seconds after which the best so far is returned, undecided unless a proof is complete. So it is
+        when interrupted.
+    threads : int, optional
+        Threads to use; the answer does not depend on it.
+    watch : callable, optional
+        Called with the :class:`Progress` of every step.
+
+    Returns
+    -------
+    Decision
+        Verdict, certificate, margins and solution.
+
+    Raises
+    ------
+    BadArgumentError
+        For options that are out of range or do not go together.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
     >>> str(decide(OriginalProblem.gaussian(20, 10, seed=0)).verdict)
     'storable'
+
     """
     start = None if start is None else checked.weights("start", start, problem)
-    tolerance = arguments.tolerance(tolerance)
+    rank = None if rank is None else checked.rank(rank, problem)
     if margin_gap is not None:
         arguments.real(
             "margin_gap", margin_gap, least=0, most=1, open_least=True, remedy="pass, say, 1e-3"
         )
-    options: dict[str, Any] = {"max_steps": max_steps, "threads": threads, "watch": watch}
-    if rank is not None and not (margin_gap is None and start is None):
-        raise arguments.refuse(
-            "rank", rank, "given without margin_gap and start", "drop one of them"
-        )
+    for name, value in (("rank", rank), ("method", method)):
+        if value is not None and not (margin_gap is None and start is None):
+            raise arguments.refuse(
+                name, value, "given without margin_gap and start", "drop one of them"
+            )
     began = time.perf_counter()
+    if time_limit is not None:
+        arguments.real("time_limit", time_limit, least=0, remedy="pass a number of seconds")
+    search = Search(
+        tolerance=arguments.tolerance(tolerance),
+        max_steps=max_steps,
+        deadline=None if time_limit is None else began + time_limit,
+        threads=threads,
+        watch=watch,
+    )
+    stages = _Stages(problem, search)
     with Keyboard() as keyboard:
-        if rank is None:
-            found = _decide(problem, start, margin_gap, {**options, "tolerance": tolerance})
+        if method is not None:
+            solution = stages.by_method(method, rank)
+        elif rank is None:
+            solution = stages.full_rank(start, margin_gap)
         else:
-            found = _decide_rank(problem, rank, tolerance, options)
+            solution = stages.bounded_rank(rank)
     if keyboard.interrupted:  # not within a solver, which returns what it has
-        found = _undecided(replace(_first(problem, rank, start, threads), interrupted=True))
-    return replace(found, seconds=time.perf_counter() - began)
+        best = stages.best or stages.first(rank, start)
+        solution = replace(best, interrupted=True)
+    return Decision(
+        solution.verdict or Verdict.UNDECIDED,
+        solution.margin_lower,
+        solution.margin_upper,
+        solution.certificate,
+        solution,
+        time.perf_counter() - began,
+        stages.told_by,
+    )
 
 
-def _first(
-    problem: Problem, rank: int | None, start: Reals | None, threads: int | None
-) -> Solution:
-    """Return the weights from which the search sets out."""
-    if rank is None:
-        return feasibility(problem, start=start, max_steps=0, threads=threads)
-    return low_rank(problem, rank, max_steps=0, threads=threads)
+@dataclass(frozen=True)
+class Search:
+    """What all searches of a decision share; ``deadline`` is a time of the performance counter."""
+
+    tolerance: float
+    max_steps: int
+    deadline: float | None
+    threads: int | None
+    watch: Callable[[Progress], None] | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Options of a solver that searches now."""
+        left = None if self.deadline is None else max(self.deadline - time.perf_counter(), 0.0)
+        return {
+            "max_steps": self.max_steps,
+            "time_limit": left,
+            "threads": self.threads,
+            "watch": self.watch,
+        }
 
 
-def _decide(
-    problem: Problem, start: Reals | None, margin_gap: float | None, options: dict[str, Any]
-) -> Decision:
-    tolerance = options["tolerance"]
-    told = _told_by_few(problem, options)
-    if told is not None:
-        return told
-    solution = whitened_feasibility(problem, start=start, **options)
-    if solution is None:
-        return _searched(problem, None, start, margin_gap, options)
-    best = _decision(problem, solution, tolerance)
-    if best.solution.interrupted or best.verdict is Verdict.NOT_STORABLE:
-        return best
-    if best.verdict is Verdict.STORABLE and margin_gap is None:
-        return best
-    with Keyboard():
-        return _searched(problem, best, solution.weights, margin_gap, options)
-    return _interrupted(best)
+class _Stages:
+    """The searches of a decision, one after the other, each solution with what is proved by it.
 
+    ``best`` is what an interrupt between two of them leaves.
+    """
 
-def _searched(
-    problem: Problem,
-    best: Decision | None,
-    start: Reals | None,
-    margin_gap: float | None,
-    options: dict[str, Any],
-) -> Decision:
-    """Return what is found in the coordinates given, or what is known already if that is more."""
-    tolerance = options["tolerance"]
-    if margin_gap is None:
-        solution = feasibility(problem, start=start, **options)
-    else:
-        solution = maximum_margin(problem, gap=margin_gap, start=start, **options)
-    found = _decision(problem, solution, tolerance)
-    if best is not None and best.verdict is Verdict.STORABLE is not found.verdict:
-        return _interrupted(best) if found.solution.interrupted else best
-    if found.verdict is Verdict.UNDECIDED and not found.solution.interrupted:
-        found = _programmed(problem, found, tolerance)
-    if found.verdict is Verdict.NOT_STORABLE and is_out_of_range(problem):
-        return _undecided(replace(found.solution, status=Status.STOPPED, multipliers=None))
-    return found
+    def __init__(self, problem: Problem, search: Search) -> None:
+        self._problem, self._search = problem, search
+        self.best: Solution | None = None
+        self.told_by: int | None = None
 
+    def first(self, rank: int | None, start: Reals | None) -> Solution:
+        """Return the weights from which the search sets out."""
+        options: dict[str, Any] = {
+            "start": start,
+            "max_steps": 0,
+            "threads": self._search.threads,
+        }
+        if rank is None:
+            return unproved(feasibility(self._problem, **options))
+        return unproved(low_rank(self._problem, rank, **options))
 
-def _programmed(problem: Problem, found: Decision, tolerance: float) -> Decision:
-    """Return what a linear program decides where a long search did not, or else what was found."""
-    reached = found.solution
-    if reached.steps < _MANY_STEPS:
-        return found
-    with Keyboard():
-        solved = linear_program(problem, reached.weights)
-        if solved is None:
-            return found
-        solved = replace(solved, steps=reached.steps, history=reached.history)
-        decided = _decision(problem, solved, tolerance)
-        if decided.verdict is not Verdict.UNDECIDED:
-            return decided
-        return _interrupted(found) if decided.solution.interrupted else found
-    return _interrupted(found)
+    def _note(self, solution: Solution) -> None:
+        """Keep a solution if it is no worse than the best so far."""
+        best = self.best
+        if best is None or _worth(solution) >= _worth(best):
+            self.best = solution
 
+    def _proved(self, solution: Solution) -> Solution:
+        return proved(self._problem, solution, self._search.tolerance, self._note)
 
-def _told_by_few(problem: Problem, options: dict[str, Any]) -> Decision | None:
-    """Return the decision if the first facts alone prove that all do not fit, or it was interrupted."""
-    few = telling_prefix(problem)
-    if few is None:
-        return None
-    told = _decide(few, None, None, options)
-    if told.verdict is Verdict.NOT_STORABLE:
+    def by_method(self, name: str, rank: int | None) -> Solution:
+        """Search by one method, and prove what it finds."""
+        from simonides.solvers.methods import named
+
+        solution = named(name).solve(
+            self._problem, rank=rank, tolerance=self._search.tolerance, **self._search.options
+        )
+        outcome = self._proved(solution)
+        if rank is not None and outcome.verdict is Verdict.UNDECIDED and not outcome.cut_short:
+            return replace(outcome, verdict=Verdict.NOT_FOUND)
+        return outcome
+
+    def full_rank(self, start: Reals | None, margin_gap: float | None) -> Solution:
+        """Decide by the hinge: on a few facts, in better coordinates, then in those given."""
+        problem, search = self._problem, self._search
+        told = self._by_prefix()
+        if told is not None:
+            return told
+        solution = preconditioned_feasibility(
+            problem, start=start, tolerance=search.tolerance, **search.options
+        )
+        if solution is None:
+            return self._as_given(None, start, margin_gap)
+        outcome = self._proved(solution)
+        if outcome.cut_short or outcome.verdict is Verdict.NOT_STORABLE:
+            return outcome
+        if outcome.verdict is Verdict.STORABLE and margin_gap is None:
+            return outcome
+        return self._as_given(outcome, solution.weights, margin_gap)
+
+    def _as_given(
+        self, before: Solution | None, start: Reals | None, margin_gap: float | None
+    ) -> Solution:
+        """Search in the coordinates given; return what is known already if that is more."""
+        problem, search = self._problem, self._search
+        options = {"start": start, "tolerance": search.tolerance, **search.options}
+        if margin_gap is None:
+            outcome = self._proved(feasibility(problem, **options))
+        else:
+            outcome = self._proved(maximum_margin(problem, gap=margin_gap, **options))
+        if before is not None and before.verdict is Verdict.STORABLE is not outcome.verdict:
+            return _cut_short_as(before, outcome)
+        if outcome.verdict is Verdict.UNDECIDED and not outcome.cut_short:
+            outcome = self._by_linear_program(outcome)
+        if outcome.verdict is Verdict.NOT_STORABLE and is_out_of_range(problem):
+            return unproved(replace(outcome, status=Status.STOPPED, multipliers=None))
+        return outcome
+
+    def _by_linear_program(self, before: Solution) -> Solution:
+        """Return what a linear program decides where a long search did not, or else what was known."""
+        if before.steps < _MANY_STEPS:
+            return before
+        vertex = linear_program(self._problem, before.weights)
+        if vertex is None:
+            return before
+        outcome = self._proved(replace(vertex, steps=before.steps, history=before.history))
+        return before if outcome.verdict is Verdict.UNDECIDED else outcome
+
+    def _by_prefix(self) -> Solution | None:
+        """Return the decision if the first facts alone prove that all do not fit, or it was cut short."""
+        problem = self._problem
+        few = telling_prefix(problem)
+        if few is None:
+            return None
+        told = _Stages(few, self._search).full_rank(None, None)
+        if told.verdict is not Verdict.NOT_STORABLE and not told.cut_short:
+            return None
+        self.told_by = few.facts
+        with crew(self._search.threads) as each:
+            recall = problem.recall(problem.images(told.weights), each)
+        told = replace(told, recalled=recall.recalled, smallest_gap=recall.smallest_gap)
         # The same multipliers, in a proof about all facts.
-        told = _decision(problem, told.solution, options["tolerance"])
-    elif told.solution.interrupted:
-        told = _undecided(told.solution)
-    tells = told.verdict is Verdict.NOT_STORABLE or told.solution.interrupted
-    return replace(told, told_by=few.facts) if tells else None
+        return unproved(told) if told.cut_short else self._proved(told)
 
-
-def _decide_rank(
-    problem: Problem, rank: int, tolerance: float, options: dict[str, Any]
-) -> Decision:
-    rank = checked.rank(rank, problem)
-    told = _told_by_few(problem, {**options, "tolerance": tolerance})
-    if told is not None:
-        return told
-    found = _decision(problem, low_rank(problem, rank, **options), tolerance)
-    if found.verdict is Verdict.STORABLE or found.solution.interrupted:
-        return found
-    with Keyboard():
-        unbounded = _decide(problem, None, None, {**options, "tolerance": tolerance})
-        full = rank >= min(problem.dim_in, problem.dim_out)
-        if unbounded.verdict is Verdict.NOT_STORABLE or full:
+    def bounded_rank(self, rank: int) -> Solution:
+        """Search for two factors; refute them by a proof about any weights, or search by training."""
+        problem, search = self._problem, self._search
+        told = self._by_prefix()
+        if told is not None:
+            return told
+        outcome = self._proved(low_rank(problem, rank, **search.options))
+        if outcome.verdict is Verdict.STORABLE or outcome.cut_short:
+            return outcome
+        unbounded = _Stages(problem, search).full_rank(None, None)
+        everything = rank >= min(problem.dim_in, problem.dim_out)
+        if unbounded.verdict is Verdict.NOT_STORABLE or everything:
             return unbounded
-        if not unbounded.solution.interrupted:
-            return _trained(problem, rank, found, tolerance, options)
-    return _interrupted(found)
+        if unbounded.cut_short:
+            return _cut_short_as(outcome, unbounded)
+        return self._by_training(rank, outcome)
+
+    def _by_training(self, rank: int, before: Solution) -> Solution:
+        """Search once more, by training: at small ranks it passes where steps on the hinge get stuck."""
+        problem, search = self._problem, self._search
+        if is_out_of_range(problem):
+            return replace(before, verdict=Verdict.NOT_FOUND)
+        options = {**search.options, "max_steps": _TRAINING * search.max_steps}
+        outcome = self._proved(cross_entropy(problem, rank=rank, **options))
+        if outcome.verdict is Verdict.STORABLE:
+            return outcome
+        best = max(before, outcome, key=lambda solution: solution.recalled)
+        if outcome.cut_short:
+            return _cut_short_as(best, outcome)
+        return replace(best, verdict=Verdict.NOT_FOUND)
 
 
-def _trained(
-    problem: Problem, rank: int, found: Decision, tolerance: float, options: dict[str, Any]
-) -> Decision:
-    """Search once more, by training: at small ranks it passes where steps on the hinge get stuck."""
-    if is_out_of_range(problem):
-        return replace(found, verdict=Verdict.NOT_FOUND)
-    steps = _TRAINING * options["max_steps"]
-    trained = cross_entropy(problem, rank=rank, **{**options, "max_steps": steps})
-    again = _decision(problem, trained, tolerance)
-    if again.verdict is Verdict.STORABLE:
-        return again
-    best = max(found, again, key=lambda one: one.solution.recalled)
-    if again.solution.interrupted:
-        return _interrupted(best)
-    return replace(best, verdict=Verdict.NOT_FOUND)
+def _worth(solution: Solution) -> tuple[bool, int]:
+    """Return what solutions are compared by: whether anything is proved, then how much is recalled."""
+    return solution.certificate is not None, solution.recalled
 
 
-def _decision(problem: Problem, solution: Solution, tolerance: float) -> Decision:
-    """Return what the verifier makes of a solution."""
-    found = _undecided(solution)
-    with Keyboard():
-        certificate = _certificate(problem, solution)
-        if certificate is None:
-            return found
-        outcome = verify(certificate, problem, tolerance=tolerance)
-        if not outcome.valid:
-            return found
-        bound = outcome.margin_bound
-        if certificate.claim is Claim.NOT_STORABLE:
-            return Decision(Verdict.NOT_STORABLE, -np.inf, bound, certificate, solution)
-        found = Decision(Verdict.STORABLE, bound, np.inf, certificate, solution)
-        return replace(found, margin_upper=margin_upper(certificate, problem))
-    return _interrupted(found)
-
-
-def _interrupted(found: Decision) -> Decision:
-    return replace(found, solution=replace(found.solution, interrupted=True))
-
-
-def _undecided(solution: Solution) -> Decision:
-    return Decision(Verdict.UNDECIDED, -np.inf, np.inf, None, solution)
-
-
-def _certificate(problem: Problem, solution: Solution) -> Certificate | None:
-    stored = solution.status is Status.STORED
-    proof: dict[str, Any] = {}
-    if stored and solution.factors is not None:
-        proof["left"], proof["right"] = solution.factors
-    elif stored:
-        proof["weights"] = solution.weights
-    if solution.multipliers is not None:
-        proof["pair_facts"] = solution.multipliers.facts
-        proof["pair_rivals"] = solution.multipliers.rivals
-        proof["multipliers"] = solution.multipliers.values
-    if not proof:
-        return None
-    claim = Claim.STORABLE if stored else Claim.NOT_STORABLE
-    return Certificate(claim, problem.fingerprint(), **proof)
+def _cut_short_as(solution: Solution, other: Solution) -> Solution:
+    """Return a solution after which another search was cut short, if it was."""
+    return replace(solution, interrupted=other.interrupted, timed_out=other.timed_out)

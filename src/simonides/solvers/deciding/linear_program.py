@@ -14,7 +14,7 @@ constraints matter, so they are added as they turn out to be broken.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,14 +66,9 @@ def linear_program(problem: Problem, start: Reals) -> Solution | None:
             status = Status.INFEASIBLE
             break
         pairs = joined
-    recall = problem.recall(problem.inputs @ weights.T)
     infeasible = status is Status.INFEASIBLE and prices.any()
-    return Solution(
-        weights=weights,
-        status=status,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=0,
+    return replace(
+        Solution.of_recall(weights, status, problem.recall(problem.images(weights))),
         seconds=time.perf_counter() - began,
         multipliers=pairs.multipliers(problem, prices) if infeasible else None,
     )
@@ -115,7 +110,7 @@ class _Pairs:
         cls, problem: Problem, weights: Reals, most: int, *, below: float = np.inf
     ) -> _Pairs:
         """Return the rivals of each fact that its target leads least, and by at most ``below``."""
-        images = problem.inputs @ weights.T
+        images = problem.images(weights)
         facts, rivals = [], []
         for fact in range(problem.facts):
             numbers, outputs = problem.competitors(fact)

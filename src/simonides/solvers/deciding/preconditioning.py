@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides.interrupts import completed
-from simonides.problems.original import OriginalProblem
+from simonides.problems.problem import sharing
 from simonides.problems.units import Units
 from simonides.problems.whitening import Whitening
 from simonides.solvers.hinge.feasibility import feasibility
@@ -17,7 +17,7 @@ from simonides.threads import crew
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
-    from simonides.problems.problem import Problem
+    from simonides.problems.problem import Problem, SharedProblem
     from simonides.solvers.solution import Solution
 
 _UNEVEN = 30.0
@@ -36,7 +36,7 @@ _CAUTION = 0.1
 """Solve to this fraction of the tolerance: bounds on the margin change on the way back."""
 
 
-def whitened_feasibility(
+def preconditioned_feasibility(
     problem: Problem, *, start: Reals | None = None, tolerance: float = 1e-9, **options: Any
 ) -> Solution | None:
     """Return what ``feasibility`` finds in whitened coordinates, or None where these are no better.
@@ -44,13 +44,14 @@ def whitened_feasibility(
     Weights and multipliers are those of the problem as it was given; whether they prove anything
     about it has to be checked anew.
     """
-    if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
+    shared = sharing(problem)
+    if shared is None or shared.impossible_pair() is not None:
         return None
-    of_outputs = np.linalg.norm(problem.outputs, axis=1)
+    of_outputs = np.linalg.norm(shared.outputs, axis=1)
     if of_outputs.max() > _WIDEST * of_outputs[of_outputs > 0].min():
         return None
     with crew(1):  # so that no digit depends on the number of threads
-        lengths, even = _lengths(problem), _unit_rows(problem)
+        lengths, even = _lengths(shared), _unit_rows(shared)
         units = Units.of(even)
         if units.spread > np.log2(_UNEVEN):
             if not units.keep_in_range(even):
@@ -67,23 +68,23 @@ def whitened_feasibility(
         if start is not None:
             begin = _largest_is_one(whitening.weights_forward(units.weights_forward(start)))
         white = whitening.applied(even)
-    found = feasibility(white, start=begin, tolerance=_CAUTION * tolerance, **options)
+    solution = feasibility(white, start=begin, tolerance=_CAUTION * tolerance, **options)
     with crew(options.get("threads")) as each:
-        weights = _largest_is_one(units.weights_back(whitening.weights_back(found.weights)))
-        recall, late = completed(lambda: problem.recall(problem.inputs @ weights.T, each))
-    proof, status = found.multipliers, found.status
+        weights = _largest_is_one(units.weights_back(whitening.weights_back(solution.weights)))
+        recall, late = completed(lambda: problem.recall(problem.images(weights), each))
+    proof, status = solution.multipliers, solution.status
     if proof is not None:
         proof = replace(proof, values=proof.values / lengths[proof.facts])
     if status is Status.STORED and recall.recalled < problem.facts:
         status = Status.STOPPED
     return replace(
-        found,
+        solution,
         weights=weights,
         status=status,
         multipliers=proof,
         recalled=recall.recalled,
         smallest_gap=recall.smallest_gap,
-        interrupted=found.interrupted or late,
+        interrupted=solution.interrupted or late,
     )
 
 
@@ -92,26 +93,26 @@ def is_out_of_range(problem: Problem) -> bool:
 
     In the coordinates given such facts look as if they could not be stored.
     """
-    if not isinstance(problem, OriginalProblem) or problem.impossible_pair() is not None:
+    shared = sharing(problem)
+    if shared is None or shared.impossible_pair() is not None:
         return False
-    return Units.of(_unit_rows(problem)).spread > _WIDEST_UNITS
+    return Units.of(_unit_rows(shared)).spread > _WIDEST_UNITS
 
 
 def _largest_is_one(weights: Reals) -> Reals:
     return np.asarray(weights / max(float(np.abs(weights).max()), np.finfo(float).tiny))
 
 
-def _unit_rows(problem: OriginalProblem) -> OriginalProblem:
+def _unit_rows(problem: SharedProblem) -> SharedProblem:
     """Return the problem with inputs of unit length, which changes no recall."""
-    targets = None if problem.paired else problem.targets
-    return OriginalProblem(problem.inputs / _lengths(problem)[:, None], problem.outputs, targets)
+    return problem.recoded(problem.inputs / _lengths(problem)[:, None], problem.outputs)
 
 
-def _lengths(problem: OriginalProblem) -> Reals:
+def _lengths(problem: SharedProblem) -> Reals:
     return np.asarray(np.linalg.norm(problem.inputs, axis=1))
 
 
-def _is_even(problem: OriginalProblem) -> bool:
+def _is_even(problem: SharedProblem) -> bool:
     """Return whether directions differ little in size, by a quick look at second moments."""
     condition = 1.0
     for rows in (problem.inputs, problem.outputs - problem.outputs.mean(axis=0)):
@@ -123,7 +124,7 @@ def _is_even(problem: OriginalProblem) -> bool:
     return bool(condition <= _UNEVEN)
 
 
-def _is_shifted(problem: OriginalProblem) -> bool:
+def _is_shifted(problem: SharedProblem) -> bool:
     centre = problem.outputs.mean(axis=0)
     spread = float(np.linalg.norm(problem.outputs - centre)) / np.sqrt(problem.candidates)
     return bool(np.linalg.norm(centre) > _SHIFTED * spread)

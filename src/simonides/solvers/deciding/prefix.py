@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simonides.problems.original import OriginalProblem
 from simonides.theory.setting import facts_at_load
 
 if TYPE_CHECKING:
@@ -20,6 +19,7 @@ _PLENTY = 2.0
 that of every small one."""
 
 _WORTH_IT = 1.5
+"""Fewer facts than this times the prefix's cost little more than the prefix itself."""
 
 
 def telling_prefix(problem: Problem) -> Problem | None:
@@ -27,12 +27,12 @@ def telling_prefix(problem: Problem) -> Problem | None:
 
     None means that all facts are hardly more than these.
 
+    >>> from simonides import OriginalProblem
     >>> problem = OriginalProblem.gaussian(5000, 20, seed=0)
     >>> telling_prefix(problem).facts
     158
     """
-    competing = problem.paired if isinstance(problem, OriginalProblem) else problem.all_compete
-    candidates = None if competing else problem.candidates
+    candidates = None if problem.all_compete else problem.candidates
     enough = max(
         2,
         round(facts_at_load(_PLENTY, problem.dim_in, problem.dim_out, candidates=candidates)),

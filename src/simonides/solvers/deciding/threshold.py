@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
-from simonides.solvers.deciding.decide import Verdict, decide
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.solution import Verdict
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,28 +13,28 @@ leaves fewer pairs active and a better-conditioned Newton equation.
 
 from __future__ import annotations
 
-import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
-from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
+from simonides.solvers.driver import Limits, Report, drive
 from simonides.solvers.hinge.conjugate_gradients import conjugate_gradients
 from simonides.solvers.hinge.curvature import Curvature
-from simonides.solvers.hinge.hinge import Hinge, Task
+from simonides.solvers.hinge.hinge import Hinge, HingeProblem
 from simonides.solvers.hinge.initial_weights import scaled
-from simonides.solvers.solution import Multipliers, Progress, Solution, Status
+from simonides.solvers.solution import Multipliers, Solution, Status
 from simonides.threads import crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
     from typing import Any
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
+    from simonides.solvers.solution import Progress
 
 _LONGEST_CG = 400
 _EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.3
@@ -58,71 +58,80 @@ def feasibility(
     start: Reals | None = None,
     tolerance: float = 1e-9,
     max_steps: int = 400,
+    time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
     """Find weights that store all facts, or multipliers that prove there are none.
 
     ``tolerance`` is the normalised margin that counts as none. ``start`` warm-starts from the direction
-    of given weights; ``watch`` is called after every step. Interrupted, it returns the best so far.
-    The result does not depend on ``threads``.
+    of given weights; ``watch`` is called after every step. Interrupted or after ``time_limit`` seconds it
+    returns the best so far. The result does not depend on ``threads``.
     """
-    tolerance = arguments.real(
-        "tolerance", tolerance, least=0, open_least=True, remedy="pass a small margin such as 1e-9"
-    )
-    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    limits = Limits(max_steps, time_limit)
     start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
-        return _solve(Task(problem, each), start, tolerance, max_steps, watch)
+        solver = _Feasibility(
+            HingeProblem(problem, each), start, _HEADROOM * arguments.tolerance(tolerance)
+        )
+        return drive(solver, limits, watch)
 
 
-def _solve(
-    task: Task,
-    start: Reals | None,
-    tolerance: float,
-    max_steps: int,
-    watch: Callable[[Progress], None] | None,
-) -> Solution:
-    began = time.perf_counter()
-    history: list[Progress] = []
-    enough = _HEADROOM * tolerance
-    hinge, early = completed(lambda: Hinge.at(task, scaled(task, start)))
-    impossible = task.problem.impossible_pair()
-    if impossible is not None:
-        found = _solution(hinge, Status.STOPPED, history, began, early)
-        proof = _one_pair(impossible)
-        return replace(found, status=Status.INFEASIBLE, multipliers=proof, margin_upper=0.0)
-    status, before, doublings = Status.STOPPED, None, 0
-    with Keyboard() as keyboard:
-        for step in range(0 if early else max_steps + 1):
+@dataclass(frozen=True, eq=False)
+class _Feasibility:
+    """The solver; a margin below ``enough`` counts as none."""
+
+    task: HingeProblem
+    begin: Reals | None
+    enough: float
+
+    def start(self) -> Hinge:
+        return Hinge.at(self.task, scaled(self.task, self.begin))
+
+    def states(self, hinge: Hinge) -> Generator[Hinge, None, tuple[Hinge, Status]]:
+        if self.task.problem.impossible_pair() is not None:
+            return hinge, Status.INFEASIBLE
+        before, doublings = None, 0
+        while True:
+            yield hinge
             upper = hinge.margin_upper
-            seconds = time.perf_counter() - began
-            history.append(Progress(step, hinge.objective, hinge.lost, seconds, margin_upper=upper))
-            if watch is not None:
-                watch(history[-1])
             if hinge.lost == 0:
-                status = Status.STORED
-                break
-            if upper < enough:
-                status = Status.INFEASIBLE
-                break
-            if step == max_steps:
-                break
+                return hinge, Status.STORED
+            if upper < self.enough:
+                return hinge, Status.INFEASIBLE
             if doublings < _MOST_DOUBLINGS and _promises(hinge, before):
                 hinge = hinge.doubled()
                 doublings += 1
-                if hinge.margin_upper < enough:
-                    status = Status.INFEASIBLE
-                    break
+                if hinge.margin_upper < self.enough:
+                    return hinge, Status.INFEASIBLE
             # No more exactly than the verdict needs.
-            forcing = max(_forcing(hinge, before), min(enough / (2 * upper), _LOOSE))
+            forcing = max(_forcing(hinge, before), min(self.enough / (2 * upper), _LOOSE))
             moved = newton_step(hinge, forcing)
             if moved is None:
-                break
+                return hinge, Status.STOPPED
             before, hinge = hinge, moved
-    if keyboard.interrupted:
-        status = Status.STOPPED
-    return _solution(hinge, status, history, began, early or keyboard.interrupted)
+
+    def report(self, hinge: Hinge) -> Report:
+        return Report(hinge.objective, hinge.lost, margin_upper=hinge.margin_upper)
+
+    def place(self, hinge: Hinge) -> Reals:
+        return hinge.weights
+
+    def at(self, place: Reals) -> Hinge:
+        return Hinge.at(self.task, place)
+
+    def finish(self, hinge: Hinge, status: Status) -> Solution:
+        impossible = self.task.problem.impossible_pair()
+        if impossible is not None:
+            # A constraint that is zero whatever the weights: one multiplier is the proof.
+            fact, rival = (np.array([number]) for number in impossible)
+            solution = Solution.of_recall(hinge.weights, Status.INFEASIBLE, hinge.recall())
+            return replace(
+                solution, multipliers=Multipliers(fact, rival, np.ones(1)), margin_upper=0.0
+            )
+        proof = hinge.multipliers() if status is Status.INFEASIBLE else None
+        solution = Solution.of_recall(hinge.weights, status, hinge.recall())
+        return replace(solution, multipliers=proof, margin_upper=hinge.margin_upper)
 
 
 def _promises(hinge: Hinge, before: Hinge | None) -> bool:
@@ -203,30 +212,3 @@ def _descend(hinge: Hinge, direction: Reals, ridge: float) -> Hinge | None:
             return point
         step /= 2
     return None
-
-
-def _one_pair(pair: tuple[int, int]) -> Multipliers:
-    """Return the proof by a constraint that is zero: one multiplier."""
-    fact, rival = (np.array([number]) for number in pair)
-    return Multipliers(fact, rival, np.ones(1))
-
-
-def _solution(
-    hinge: Hinge, status: Status, history: list[Progress], began: float, interrupted: bool
-) -> Solution:
-    infeasible = status is Status.INFEASIBLE
-    (recall, upper, proof), late = completed(
-        lambda: (hinge.recall(), hinge.margin_upper, hinge.multipliers() if infeasible else None)
-    )
-    return Solution(
-        weights=hinge.weights,
-        status=status,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=max(len(history) - 1, 0),
-        seconds=time.perf_counter() - began,
-        history=tuple(history),
-        multipliers=proof,
-        margin_upper=upper,
-        interrupted=interrupted or late,
-    )

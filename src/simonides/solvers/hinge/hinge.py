@@ -42,7 +42,7 @@ _ALWAYS_FIT = 2e6
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class HingeProblem:
     """A problem with its inputs scaled to unit length, and the threads to work on it with.
 
     Neither storability nor the normalised margin depends on the inputs' lengths; speed does. The unit
@@ -93,7 +93,7 @@ class Task:
 class Hinge:
     """The hinge at some weights: the close pairs, the active ones among them, and their residuals."""
 
-    task: Task
+    task: HingeProblem
     weights: Reals
     images: Reals
     close: Scan
@@ -103,7 +103,7 @@ class Hinge:
     objective: float
 
     @classmethod
-    def at(cls, task: Task, weights: Reals) -> Hinge:
+    def at(cls, task: HingeProblem, weights: Reals) -> Hinge:
         """Evaluate the hinge."""
         images = task.images(weights)
         close = task.problem.scan(images, task.reach, task.each)
@@ -122,7 +122,7 @@ class Hinge:
         return None if close is None else Hinge._of(self.task, weights, images, close)
 
     @classmethod
-    def _of(cls, task: Task, weights: Reals, images: Reals, close: Scan) -> Hinge:
+    def _of(cls, task: HingeProblem, weights: Reals, images: Reals, close: Scan) -> Hinge:
         units = close.spans if task.exact else np.where(close.sizes > 0, close.sizes, 1.0)
         excess = 1 - close.gaps / units
         residuals = np.empty_like(excess)

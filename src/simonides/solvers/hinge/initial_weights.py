@@ -12,14 +12,14 @@ from simonides.solvers.hinge.hinge import Hinge
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
-    from simonides.solvers.hinge.hinge import Task
+    from simonides.solvers.hinge.hinge import HingeProblem
 
 _PAIRS_PER_PARAMETER = 0.5
 _LEAST_REACH, _LARGEST_REACH = 0.5, 40.0
 _LEAST_DEVIATION = 1e-6
 
 
-def scaled(task: Task, weights: Reals | None = None) -> Reals:
+def scaled(task: HingeProblem, weights: Reals | None = None) -> Reals:
     """Return weights (Hebbian if none are given) scaled for a margin of one to make sense.
 
     At unit target scores half of all pairs would be active, which is slow and does not fit in

@@ -6,28 +6,27 @@ or a low-rank update. The problem is not convex, so a search that fails proves n
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import linalg
 
-from simonides import arguments
-from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
+from simonides.solvers.driver import Limits, Report, drive
+from simonides.solvers.factors import cut, truncated
 from simonides.solvers.hinge.conjugate_gradients import conjugate_gradients
 from simonides.solvers.hinge.curvature import Curvature
-from simonides.solvers.hinge.hinge import Hinge, Task
+from simonides.solvers.hinge.hinge import Hinge, HingeProblem
 from simonides.solvers.hinge.initial_weights import scaled
-from simonides.solvers.solution import Progress, Solution, Status
+from simonides.solvers.solution import Solution, Status
 from simonides.threads import crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
+    from simonides.solvers.solution import Progress
 
 _LONGEST_CG = 200
 _FORCING = 0.1
@@ -41,24 +40,25 @@ _PATIENCE = 20
 
 def low_rank(
     problem: Problem,
-    rank: int,
+    rank: int | None = None,
     *,
     start: Reals | None = None,
     max_steps: int = 500,
+    time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Search for weights of a given rank that store all facts.
+    """Search for weights of a given rank that store all facts; without one, of any.
 
     It starts from the truncated singular value decomposition of ``start``, or of the Hebbian weights.
-    Ending without success is ``converged`` where no step improves any more, ``stopped`` at the step
-    limit or when interrupted; neither says that the facts cannot be stored.
+    Ending without success is ``converged`` where no step improves any more, ``stopped`` at a limit or
+    when interrupted; neither says that the facts cannot be stored.
     """
-    rank = checked.rank(rank, problem)
-    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
+    rank = checked.rank(min(problem.dim_in, problem.dim_out) if rank is None else rank, problem)
+    limits = Limits(max_steps, time_limit)
     start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
-        return _search(Task(problem, each), rank, start, max_steps, watch)
+        return drive(_Search(HingeProblem(problem, each), rank, start), limits, watch)
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,16 +69,8 @@ class _Factors:
     hinge: Hinge
 
     @classmethod
-    def at(cls, task: Task, stacked: Reals) -> _Factors:
+    def at(cls, task: HingeProblem, stacked: Reals) -> _Factors:
         return cls(stacked, Hinge.at(task, _product(stacked, task.problem.dim_out)))
-
-    @classmethod
-    def start(cls, task: Task, rank: int, weights: Reals | None) -> _Factors:
-        left, values, right = linalg.svd(scaled(task, weights), full_matrices=False)
-        cut = (left[:, :rank] * values[:rank]) @ right[:rank]
-        left, values, right = linalg.svd(scaled(task, cut), full_matrices=False)
-        root = np.sqrt(values[:rank])
-        return cls.at(task, np.vstack((left[:, :rank] * root, right[:rank].T * root)))
 
     def moved(self, step: Reals) -> _Factors | None:
         """Return the factors after a step, or None if it was far too long."""
@@ -129,38 +121,33 @@ def _product(stacked: Reals, dim_out: int) -> Reals:
     return np.asarray(left @ right.T)
 
 
-def _search(
-    task: Task,
-    rank: int,
-    start: Reals | None,
-    max_steps: int,
-    watch: Callable[[Progress], None] | None,
-) -> Solution:
-    began = time.perf_counter()
-    history: list[Progress] = []
-    point, early = completed(lambda: _Factors.start(task, rank, start))
-    impossible = task.problem.impossible_pair() is not None
-    status, damping, doublings, idle = Status.STOPPED, _FIRST_DAMPING, 0, 0
-    with Keyboard() as keyboard:
-        for step in range(0 if early else max_steps + 1):
-            hinge = point.hinge
-            seconds = time.perf_counter() - began
-            history.append(Progress(step, hinge.objective, hinge.lost, seconds))
-            if watch is not None:
-                watch(history[-1])
-            if hinge.lost == 0:
-                status = Status.STORED
-                break
+@dataclass(frozen=True, eq=False)
+class _Search:
+    """The solver."""
+
+    task: HingeProblem
+    rank: int
+    begin: Reals | None
+
+    def start(self) -> _Factors:
+        begin = cut(scaled(self.task, self.begin), self.rank)
+        left, right = truncated(scaled(self.task, begin), self.rank)
+        return _Factors.at(self.task, np.vstack((left, right)))
+
+    def states(self, point: _Factors) -> Generator[_Factors, None, tuple[_Factors, Status]]:
+        facts = self.task.problem.facts
+        impossible = self.task.problem.impossible_pair() is not None
+        damping, doublings, idle = _FIRST_DAMPING, 0, 0
+        while True:
+            yield point
+            if point.hinge.lost == 0:
+                return point, Status.STORED
             stalled = idle > _PATIENCE or damping > _MOST_DAMPING
             if stalled or impossible or not point.gradient().any():
-                status = Status.CONVERGED
-                break
-            if step == max_steps:
-                break
-            if hinge.scan.recalled > _MOSTLY_RECALLED * task.problem.facts and (
-                doublings < _MOST_DOUBLINGS
-            ):
-                point = _Factors.at(task, np.sqrt(2) * point.stacked)
+                return point, Status.CONVERGED
+            recalled = point.hinge.scan.recalled
+            if recalled > _MOSTLY_RECALLED * facts and doublings < _MOST_DOUBLINGS:
+                point = _Factors.at(self.task, np.sqrt(2) * point.stacked)
                 doublings += 1
                 if not point.gradient().any():
                     continue
@@ -174,17 +161,16 @@ def _search(
             else:
                 idle += 1
                 damping *= 4
-    if keyboard.interrupted:
-        status = Status.STOPPED
-    recall, late = completed(point.hinge.recall)
-    return Solution(
-        weights=point.hinge.weights,
-        status=status,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=max(len(history) - 1, 0),
-        seconds=time.perf_counter() - began,
-        history=tuple(history),
-        factors=point.pair,
-        interrupted=early or keyboard.interrupted or late,
-    )
+
+    def report(self, point: _Factors) -> Report:
+        return Report(point.hinge.objective, point.hinge.lost)
+
+    def place(self, point: _Factors) -> Reals:
+        return point.stacked
+
+    def at(self, place: Reals) -> _Factors:
+        return _Factors.at(self.task, place)
+
+    def finish(self, point: _Factors, status: Status) -> Solution:
+        solution = Solution.of_recall(point.hinge.weights, status, point.hinge.recall())
+        return replace(solution, factors=point.pair)

@@ -9,26 +9,25 @@ multipliers.
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
-from simonides.interrupts import Keyboard, completed
+from simonides.solvers.driver import Limits, Report, drive
 from simonides.solvers.hinge.feasibility import feasibility, newton_step
-from simonides.solvers.hinge.hinge import Hinge, Task
+from simonides.solvers.hinge.hinge import Hinge, HingeProblem
 from simonides.solvers.hinge.initial_weights import scaled
-from simonides.solvers.solution import Progress, Solution, Status
+from simonides.solvers.solution import Solution, Status
 from simonides.threads import crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
-    from simonides.solvers.solution import Multipliers
+    from simonides.solvers.solution import Multipliers, Progress
 
 _FALL = 0.1
 _FORCING = (1e-4, 0.1)
@@ -44,6 +43,7 @@ def maximum_margin(
     start: Reals | None = None,
     tolerance: float = 1e-9,
     max_steps: int = 400,
+    time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
@@ -55,47 +55,57 @@ def maximum_margin(
     gap = arguments.real(
         "gap", gap, least=0, most=1, open_least=True, remedy="pass a relative gap such as 1e-3"
     )
-    found = feasibility(
+    stored = feasibility(
         problem,
         start=start,
         tolerance=tolerance,
         max_steps=max_steps,
+        time_limit=time_limit,
         threads=threads,
         watch=watch,
     )
-    if found.status is not Status.STORED or found.interrupted:
-        return found
+    over = len(stored.history) > max_steps
+    if stored.status is not Status.STORED or stored.cut_short or over:
+        return stored
+    left = None if time_limit is None else max(time_limit - stored.seconds, 0.0)
     with crew(threads) as each:
-        return _widen(Task(problem, each, exact=True), found, gap, max_steps, watch)
+        solver = _LargestMargin(HingeProblem(problem, each, exact=True), stored, gap)
+        return drive(solver, Limits(max_steps, left), watch, after=stored)
 
 
-def _widen(
-    task: Task,
-    found: Solution,
-    gap: float,
-    max_steps: int,
-    watch: Callable[[Progress], None] | None,
-) -> Solution:
-    began = time.perf_counter() - found.seconds
-    history = list(found.history)
-    best = _Bracket()
-    with Keyboard() as keyboard:  # the bracket so far stands
+@dataclass(frozen=True, eq=False)
+class _Centre:
+    """A point of the path: the hinge, and the bracket that it and those before it leave."""
+
+    hinge: Hinge
+    bracket: _Bracket
+
+
+@dataclass(frozen=True, eq=False)
+class _LargestMargin:
+    """The solver, from weights that store all facts."""
+
+    task: HingeProblem
+    stored: Solution
+    gap: float
+
+    def start(self) -> _Centre:
         # From a scale where many pairs are active, with the ridge that holds the weights there.
-        hinge = Hinge.at(task, scaled(task, found.weights))
+        hinge = Hinge.at(self.task, scaled(self.task, self.stored.weights))
         while not hinge.residuals.any():
-            hinge = Hinge.at(task, hinge.weights / 2)
+            hinge = Hinge.at(self.task, hinge.weights / 2)
+        return _Centre(hinge, _Bracket())
+
+    def states(self, centre: _Centre) -> Generator[_Centre, None, tuple[_Centre, Status]]:
+        hinge = centre.hinge
         size = float(np.vdot(hinge.weights, hinge.weights))
         ridge = max(-float(np.vdot(hinge.gradient, hinge.weights)), hinge.objective) / size
         least = _LEAST_RIDGE * ridge
-        while len(history) <= max_steps and ridge > least:
-            best = best.narrowed(hinge)
-            seconds = time.perf_counter() - began
-            history.append(
-                Progress(len(history), hinge.objective, hinge.lost, seconds, best.lower, best.upper)
-            )
-            if watch is not None:
-                watch(history[-1])
-            if best.upper - best.lower <= gap * best.upper:
+        while ridge > least:
+            bracket = centre.bracket.narrowed(hinge)
+            centre = _Centre(hinge, bracket)
+            yield centre
+            if bracket.upper - bracket.lower <= self.gap * bracket.upper:
                 break
             if _steepness(hinge, ridge) <= _CENTRED:
                 ridge *= _FALL
@@ -105,23 +115,30 @@ def _widen(
                 ridge *= _FALL
             else:
                 hinge = moved
-    if best.weights is None:
-        return replace(found, interrupted=keyboard.interrupted)
-    images = task.problem.inputs @ best.weights.T
-    recall, late = completed(lambda: task.problem.recall(images, task.each))
-    return replace(
-        found,
-        weights=best.weights,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=len(history) - 1,
-        seconds=time.perf_counter() - began,
-        history=tuple(history),
-        multipliers=best.multipliers,
-        margin_lower=best.lower,
-        margin_upper=best.upper,
-        interrupted=keyboard.interrupted or late,
-    )
+        return centre, Status.STORED
+
+    def report(self, centre: _Centre) -> Report:
+        hinge, bracket = centre.hinge, centre.bracket
+        return Report(hinge.objective, hinge.lost, bracket.lower, bracket.upper)
+
+    def place(self, _centre: _Centre) -> None:
+        """Return None: every bracket is as good as those before it."""
+
+    def at(self, _place: object) -> _Centre:
+        raise AssertionError("no state is gone back to")
+
+    def finish(self, centre: _Centre, _status: Status) -> Solution:
+        bracket = centre.bracket
+        if bracket.weights is None:
+            return self.stored
+        problem = self.task.problem
+        recall = problem.recall(problem.images(bracket.weights), self.task.each)
+        return replace(
+            Solution.of_recall(bracket.weights, Status.STORED, recall),
+            multipliers=bracket.multipliers,
+            margin_lower=bracket.lower,
+            margin_upper=bracket.upper,
+        )
 
 
 def _steepness(hinge: Hinge, ridge: float) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,12 +24,7 @@ def hebbian(problem: Problem) -> Solution:
     """Store facts by the Hebbian rule."""
     began = time.perf_counter()
     weights = hebbian_weights(problem)
-    recall = problem.recall(problem.inputs @ weights.T)
-    return Solution(
-        weights=weights,
-        status=Status.STORED if recall.recalled == problem.facts else Status.STOPPED,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=1,
-        seconds=time.perf_counter() - began,
-    )
+    recall = problem.recall(problem.images(weights))
+    status = Status.STORED if recall.recalled == problem.facts else Status.STOPPED
+    solution = Solution.of_recall(weights, status, recall)
+    return replace(solution, steps=1, seconds=time.perf_counter() - began)

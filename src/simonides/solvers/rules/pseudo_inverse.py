@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -57,13 +58,11 @@ def pseudo_inverse(problem: Problem, *, ridge: float = 0.0) -> Solution:
     """
     began = time.perf_counter()
     weights = pseudo_inverse_weights(problem, ridge=ridge)
-    images = problem.inputs @ weights.T
+    images = problem.images(weights)
     recall = problem.recall(images)
-    return Solution(
-        weights=weights,
-        status=Status.STORED if recall.recalled == problem.facts else Status.CONVERGED,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
+    status = Status.STORED if recall.recalled == problem.facts else Status.CONVERGED
+    return replace(
+        Solution.of_recall(weights, status, recall),
         steps=1,
         seconds=time.perf_counter() - began,
         loss=float(np.mean((images - problem.target_outputs) ** 2)),

@@ -20,31 +20,31 @@ dimension for factors whose directions have equal lengths.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
-from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
-from simonides.problems.original import OriginalProblem
+from simonides.problems.problem import sharing
 from simonides.problems.whitening import Whitening
-from simonides.solvers.solution import Progress, Solution, Status
+from simonides.solvers.driver import Limits, Report, drive
+from simonides.solvers.factors import truncated
+from simonides.solvers.solution import Solution, Status
 from simonides.solvers.training.factored_softmax import FactoredCrossEntropy
-from simonides.solvers.training.lbfgs import Memory
+from simonides.solvers.training.lbfgs import RecentSteps
 from simonides.solvers.training.parameters import Factored, Full
 from simonides.solvers.training.softmax import MeanCrossEntropy
 from simonides.threads import crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
-    from simonides.problems.scan import Recall
+    from simonides.solvers.solution import Progress
     from simonides.solvers.training.parameters import Form
     from simonides.solvers.training.softmax import Precision
     from simonides.threads import Each
@@ -72,6 +72,7 @@ def cross_entropy(
     seed: int = 0,
     tolerance: float = 1e-7,
     max_steps: int = 2000,
+    time_limit: float | None = None,
     until_stored: bool = True,
     least_gain: float = 0.0,
     threads: int | None = None,
@@ -90,124 +91,128 @@ def cross_entropy(
     is ``tolerance`` times the size of its terms (``CONVERGED``), or at ``max_steps``. With a ``least_gain``
     it also ends (``STOPPED``) once ten steps together have lowered the loss by less than this share of
     it: for curves, of which the last digits are not seen. ``watch`` is called after every step.
-    Interrupted, it returns the best so far. Results do not depend on ``threads``.
+    Interrupted or after ``time_limit`` seconds it returns the best so far. Results do not depend on
+    ``threads``.
     """
     rank = None if rank is None else checked.rank(rank, problem)
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
     tolerance = arguments.real(
         "tolerance", tolerance, least=0, open_least=True, remedy="pass a small number such as 1e-7"
     )
-    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
     least_gain = arguments.real(
         "least_gain", least_gain, least=0, most=1, remedy="pass a share of the loss such as 1e-4"
     )
+    limits = Limits(max_steps, time_limit)
     start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
-        job = _Job(tolerance, max_steps, until_stored, least_gain, watch, each)
-        return _solve(problem, job, rank, start, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        solver = _Descent(problem, tolerance, until_stored, least_gain, each, rank, start, rng)
+        return drive(solver, limits, watch)
 
 
-@dataclass(frozen=True)
-class _Job:
-    """How long to go on, and who does and watches the work."""
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Where the descent is: a point in some precision, and the losses of the last steps."""
 
+    point: _Point
+    precision: Precision
+    losses: tuple[float, ...]
+
+    def gained(self, steps: int) -> float:
+        """Return by which share the last steps lowered the loss; infinite before there were so many."""
+        if len(self.losses) <= steps:
+            return np.inf
+        loss = self.point.loss
+        return (self.losses[-steps - 1] - loss) / loss if loss > 0 else 0.0
+
+    def moved(self, point: _Point) -> _State:
+        """Return the state one step further."""
+        return _State(point, self.precision, (*self.losses, point.loss)[-_PATIENCE - 1 :])
+
+
+@dataclass(frozen=True, eq=False)
+class _Descent:
+    """The solver: single precision first, then double from where that led."""
+
+    problem: Problem
     tolerance: float
-    max_steps: int
     until_stored: bool
     least_gain: float
-    watch: Callable[[Progress], None] | None
     each: Each
+    rank: int | None
+    begin: Reals | None
+    rng: np.random.Generator
 
+    @cached_property
+    def _task(self) -> tuple[Whitening | None, Problem, Form, Reals]:
+        """The whitening, the problem in its coordinates, the form of the parameters, their start."""
+        whitening, task, begin = None, self.problem, self.begin
+        shared = sharing(task)
+        if shared is not None:
+            whitening = Whitening.of(shared)
+            task = whitening.applied(shared)
+            begin = None if begin is None else whitening.weights_forward(begin)
+        return whitening, task, *_start(task, self.rank, begin, self.rng, self.each)
 
-def _solve(
-    problem: Problem,
-    job: _Job,
-    rank: int | None,
-    start: Reals | None,
-    rng: np.random.Generator,
-) -> Solution:
-    began = time.perf_counter()
-    (whitening, task, form, place), early = completed(
-        lambda: _prepared(problem, job, rank, start, rng)
-    )
-    history: list[Progress] = []
-    memory = Memory()
-    final, exact = None, False
+    @cached_property
+    def _single(self) -> _Objective:
+        _, task, form, _ = self._task
+        return _objective(task, form, "float32", self.each)
 
-    def note(point: _Point) -> None:
-        lost = problem.facts - point.recalled
-        seconds = time.perf_counter() - began
-        history.append(Progress(len(history), point.loss, lost, seconds))
-        if job.watch is not None:
-            job.watch(history[-1])
+    @cached_property
+    def _double(self) -> _Objective:
+        _, task, form, _ = self._task
+        return _objective(task, form, "float64", self.each)
 
-    def settled(point: _Point) -> bool:
-        # Without a least gain rounding may still lift the loss between steps.
-        return job.least_gain > 0 and _gained(point, history, _SETTLING) < job.least_gain
+    def start(self) -> _State:
+        point = self._single.at(self._task[-1])
+        return _State(point, "float32", (point.loss,))
 
-    def ended(point: _Point) -> bool:
-        stored = job.until_stored and point.recalled == problem.facts
-        reached = point.imbalance <= job.tolerance or len(history) > job.max_steps
-        return stored or reached or settled(point)
-
-    with Keyboard() as keyboard:
-        for precision in () if early else _PRECISIONS:
-            objective = _objective(task, form, precision, job.each)
-            point = objective.at(place)
-            if not history:
-                note(point)
-            while not (ended(point) or (precision == "float32" and _drowned(point, history))):
-                moved = memory.step(objective, point)
+    def states(self, state: _State) -> Generator[_State, None, tuple[_State, Status]]:
+        recent = RecentSteps()
+        yield state
+        for precision in _PRECISIONS:
+            objective = self._single if precision == "float32" else self._double
+            if precision != state.precision:
+                state = _State(objective.at(state.point.place), precision, state.losses)
+            while not (self._ended(state) or _drowned(state)):
+                moved = recent.step(objective, state.point)
                 if moved is None:
                     break
-                point = moved
-                place = point.place
-                note(point)
-            final = point
-            exact = (
-                precision == "float64"
-            )  # what single precision takes for balance may be rounding
-            if settled(point):
-                break
-    interrupted = early or keyboard.interrupted
-    balanced = final is not None and exact and final.imbalance <= job.tolerance
-    converged = balanced and not interrupted
+                state = state.moved(moved)
+                yield state
+            if self._settled(state):
+                return state, Status.STOPPED
+        balanced = state.point.imbalance <= self.tolerance
+        return state, Status.CONVERGED if balanced else Status.STOPPED
 
-    def finish() -> tuple[float, Reals, tuple[Reals, Reals] | None, Recall]:
-        # Where a step was under way, the point before it counts.
-        end = final
-        if end is None or interrupted:
-            end = _objective(task, form, "float64", job.each).at(place)
+    def _settled(self, state: _State) -> bool:
+        # Without a least gain rounding may still lift the loss between steps.
+        return self.least_gain > 0 and state.gained(_SETTLING) < self.least_gain
+
+    def _ended(self, state: _State) -> bool:
+        stored = self.until_stored and state.point.recalled == self.problem.facts
+        return stored or state.point.imbalance <= self.tolerance or self._settled(state)
+
+    def report(self, state: _State) -> Report:
+        return Report(state.point.loss, self.problem.facts - state.point.recalled)
+
+    def place(self, state: _State) -> Reals:
+        return state.point.place
+
+    def at(self, place: Reals) -> _State:
+        return _State(self._double.at(place), "float64", ())
+
+    def finish(self, state: _State, status: Status) -> Solution:
+        whitening, _, form, _ = self._task
+        place, loss = state.point.place, state.point.loss
+        if state.precision == "float32" and not self._settled(state):
+            loss = self.at(place).point.loss
         weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
-        recall = problem.recall(problem.inputs @ weights.T, job.each)
-        return end.loss, weights, factors, recall
-
-    (loss, weights, factors, recall), late = completed(finish)
-    status = Status.CONVERGED if converged else Status.STOPPED
-    return Solution(
-        weights=weights,
-        status=Status.STORED if recall.recalled == problem.facts else status,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=max(len(history) - 1, 0),
-        seconds=time.perf_counter() - began,
-        history=tuple(history),
-        factors=factors,
-        loss=loss,
-        interrupted=interrupted or late,
-    )
-
-
-def _prepared(
-    problem: Problem, job: _Job, rank: int | None, start: Reals | None, rng: np.random.Generator
-) -> tuple[Whitening | None, Problem, Form, Reals]:
-    """Return the whitening, the problem in its coordinates, the form of the parameters, their start."""
-    whitening, task = None, problem
-    if isinstance(problem, OriginalProblem):
-        whitening = Whitening.of(problem)
-        task = whitening.applied(problem)
-        start = None if start is None else whitening.weights_forward(start)
-    return whitening, task, *_start(task, rank, start, rng, job.each)
+        recall = self.problem.recall(self.problem.images(weights), self.each)
+        stored = recall.recalled == self.problem.facts
+        solution = Solution.of_recall(weights, Status.STORED if stored else status, recall)
+        return replace(solution, factors=factors, loss=loss)
 
 
 def _coloured(
@@ -218,8 +223,7 @@ def _coloured(
         return weights, factors
     if factors is None:
         return whitening.weights_back(weights), None
-    left = whitening.of_outputs.matrix @ factors[0]
-    right = whitening.of_inputs.matrix @ factors[1]
+    left, right = whitening.factors_back(*factors)
     return left @ right.T, (left, right)
 
 
@@ -236,11 +240,9 @@ def _start(
         return Full(weights.shape), weights.ravel()
     if start is None:
         weights = -MeanCrossEntropy(task, "float32", each).at(weights).gradient
-    left, values, right = np.linalg.svd(weights, full_matrices=False)
-    roots = np.sqrt(values[:rank])
-    factors = np.concatenate([left[:, :rank] * roots, right[:rank].T * roots])
+    factors = np.concatenate(truncated(weights, rank))
     # Columns of zeros in both factors would stay so, as each is the other's gradient.
-    empty = roots <= _SMALL_FACTOR
+    empty = np.linalg.norm(factors, axis=0) <= 2**0.5 * _SMALL_FACTOR
     drawn = rng.standard_normal((len(factors), rank))
     return Factored(task.dim_out, rank), np.where(empty, _SMALL_FACTOR * drawn, factors).ravel()
 
@@ -270,13 +272,14 @@ class _Objective:
 
 def _objective(task: Problem, form: Form, precision: Precision, each: Each) -> _Objective:
     """Return the cross-entropy by the cheaper of two ways: through the weights, or their factors."""
+    shared = sharing(task)
     if (
-        isinstance(task, OriginalProblem)
+        shared is not None
         and isinstance(form, Factored)
         and form.rank < _THIN * task.dim_out
         and task.facts * task.candidates > _LARGE
     ):
-        factored = FactoredCrossEntropy(task, precision, each)
+        factored = FactoredCrossEntropy(shared, precision, each)
         return _Objective(partial(_of_factors, factored, form), precision)
     whole = MeanCrossEntropy(task, precision, each)
     return _Objective(partial(_of_weights, whole, form), precision)
@@ -292,7 +295,8 @@ def _of_weights(function: MeanCrossEntropy, form: Form, place: Reals) -> _Point:
 def _of_factors(function: FactoredCrossEntropy, form: Factored, place: Reals) -> _Point:
     left, right = form.factors(place)
     risk = function.at(left, right)
-    lengths = [float(np.linalg.norm(one)) for one in (left, right, risk.left, risk.right)]
+    sides = (left, right, risk.left, risk.right)
+    lengths = [float(np.linalg.norm(side)) for side in sides]
     of_left, of_right, along_left, along_right = lengths
     # Since |U^T r| <= |U| |r|, at least what ``_of_weights`` would find.
     imbalance = max(
@@ -308,14 +312,7 @@ def _ratio(size: float, of: float) -> float:
     return np.inf if size > 0 else 0.0
 
 
-def _drowned(point: _Point, history: list[Progress]) -> bool:
+def _drowned(state: _State) -> bool:
     """Whether recent steps gained nothing that single precision can tell."""
-    return _gained(point, history, _PATIENCE) <= float(np.finfo(np.float32).eps)
-
-
-def _gained(point: _Point, history: list[Progress], steps: int) -> float:
-    """Return by which share of the loss the last steps lowered it; infinite before there were so many."""
-    if len(history) <= steps:
-        return np.inf
-    gained = history[-steps - 1].objective - point.loss
-    return gained / point.loss if point.loss > 0 else 0.0
+    rounding = float(np.finfo(np.float32).eps)
+    return state.precision == "float32" and state.gained(_PATIENCE) <= rounding

@@ -20,8 +20,8 @@ from simonides import threads
 from simonides.solvers.training.softmax import Exponentials, Standing
 
 if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
-    from simonides.problems.original import OriginalProblem
+    from simonides.arrays import Reals
+    from simonides.problems.problem import SharedProblem
     from simonides.solvers.training.softmax import Floats, Precision
 
 
@@ -48,9 +48,8 @@ class FactoredCrossEntropy:
     """
 
     def __init__(
-        self, problem: OriginalProblem, precision: Precision = "float64", each: threads.Each = map
+        self, problem: SharedProblem, precision: Precision = "float64", each: threads.Each = map
     ) -> None:
-        assert problem.targets is not None  # set on construction
         self._dtype = np.dtype(precision)
         self._each = each
         self._blocks = threads.blocks(problem.facts)
@@ -58,7 +57,7 @@ class FactoredCrossEntropy:
         self._lengths = np.linalg.norm(problem.inputs, axis=1)
         self._outputs = problem.outputs
         self._narrow_outputs = problem.outputs.astype(self._dtype)
-        self._targets: Integers = problem.targets
+        self._targets = problem.targets
         self._exponentials = Exponentials(problem, self._dtype)
 
     def at(self, left: Floats, right: Floats) -> FactoredRisk:

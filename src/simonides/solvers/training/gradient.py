@@ -7,26 +7,27 @@ along a cosine by the last step; training ends as soon as every fact is recalled
 from __future__ import annotations
 
 import math
-import time
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from simonides import arguments
-from simonides.interrupts import Keyboard, completed
 from simonides.problems import checked
-from simonides.solvers.solution import Progress, Solution, Status
+from simonides.solvers.driver import Limits, Report, drive
+from simonides.solvers.solution import Solution, Status
 from simonides.solvers.training.softmax import MeanCrossEntropy
 from simonides.threads import crew
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
+    from simonides.solvers.solution import Progress
     from simonides.solvers.training.softmax import Floats, Precision
 
 MEMORY = (0.9, 0.999)
@@ -47,6 +48,7 @@ def gradient(
     seed: int = 0,
     learning_rate: float | None = None,
     max_steps: int = 5000,
+    time_limit: float | None = None,
     warm_up: int = 100,
     scale: float = 0.01,
     backend: str = "numpy",
@@ -70,7 +72,8 @@ def gradient(
 
     ``backend`` "torch" does the same steps from the same start with PyTorch, on its ``device``; both agree
     to rounding. ``dtype`` is the precision of training, "float32" or "float64". ``watch`` is called
-    after every step. Interrupted, it returns the weights so far. It is never ``CONVERGED``: whether
+    after every step. Interrupted or after ``time_limit`` seconds it returns the
+    best so far. It is never ``CONVERGED``: whether
     facts not recalled could be, Adam does not tell.
     """
     rank = None if rank is None else checked.rank(rank, problem)
@@ -82,7 +85,6 @@ def gradient(
         open_least=True,
         remedy="pass the largest step",
     )
-    max_steps = arguments.whole("max_steps", max_steps, least=0, remedy="pass a step limit")
     warm_up = arguments.whole("warm_up", warm_up, least=0, remedy="pass a number of steps")
     scale = arguments.real(
         "scale", scale, least=0, open_least=rank is not None, remedy="pass a standard deviation"
@@ -94,14 +96,14 @@ def gradient(
     if backend == "numpy" and device != "cpu":
         raise arguments.refuse("device", device, "cpu with numpy", "pass backend='torch'")
     layers = _first_layers(problem, rank, scale, np.random.default_rng(seed))
-    plan = Plan(learning_rate, warm_up, max_steps, dtype)
-    began = time.perf_counter()
-    with _trainer(backend, device, problem, layers, plan, threads) as trainer:
-        return _train(problem, trainer, max_steps, until_stored, watch, began)
+    schedule = Schedule(learning_rate, warm_up, max_steps, dtype)
+    limits = Limits(max_steps, time_limit)
+    with _maker(backend, device, problem, layers, schedule, threads) as make:
+        return drive(_Training(problem, make, until_stored), limits, watch)
 
 
 @dataclass(frozen=True)
-class Plan:
+class Schedule:
     """How fast to go, when, and in which precision."""
 
     learning_rate: float
@@ -112,8 +114,8 @@ class Plan:
     def share(self, step: int) -> float:
         """Return the share of the learning rate at a step: a ramp, then half a cosine.
 
-        >>> plan = Plan(0.1, warm_up=4, max_steps=10, dtype="float32")
-        >>> [round(plan.share(step), 2) for step in (0, 3, 4, 7, 10)]
+        >>> schedule = Schedule(0.1, warm_up=4, max_steps=10, dtype="float32")
+        >>> [round(schedule.share(step), 2) for step in (0, 3, 4, 7, 10)]
         [0.25, 1.0, 1.0, 0.5, 0.0]
         """
         if step < self.warm_up:
@@ -149,72 +151,91 @@ def _first_layers(
 
 
 @contextmanager
-def _trainer(
+def _maker(
     backend: str,
     device: str,
     problem: Problem,
     layers: tuple[Reals, ...],
-    plan: Plan,
+    schedule: Schedule,
     threads: int | None,
-) -> Iterator[Trainer]:
+) -> Iterator[Callable[[], Trainer]]:
+    """Yield what makes the trainer, with threads as they are to be meanwhile."""
     if backend == "numpy":
         with crew(threads) as each:
-            yield _Adam(MeanCrossEntropy(problem, plan.dtype, each), layers, plan)
+            yield lambda: _Adam(MeanCrossEntropy(problem, schedule.dtype, each), layers, schedule)
         return
     try:
-        from simonides.solvers.training.torch_gradient import trainer
+        from simonides.solvers.training.torch_gradient import maker
     except ModuleNotFoundError as missing:
         if missing.name != "torch":
             raise
         raise arguments.refuse(
             "backend", backend, "installed", arguments.install("torch")
         ) from None
-    with trainer(problem, layers, plan, device, threads) as torch_trainer:
-        yield torch_trainer
+    with maker(problem, layers, schedule, device, threads) as make:
+        yield make
 
 
-def _train(
-    problem: Problem,
-    trainer: Trainer,
-    max_steps: int,
-    until_stored: bool,
-    watch: Callable[[Progress], None] | None,
-    began: float,
-) -> Solution:
-    history: list[Progress] = []
-    with Keyboard() as keyboard:
-        for step in range(max_steps + 1):
-            loss, recalled = trainer.look()
-            lost = problem.facts - recalled
-            history.append(Progress(step, loss, lost, time.perf_counter() - began))
-            if watch is not None:
-                watch(history[-1])
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Layers, and what they come to."""
+
+    layers: tuple[Reals, ...]
+    loss: float
+    recalled: int
+
+
+@dataclass(frozen=True, eq=False)
+class _Training:
+    """The solver: steps that a trainer takes, NumPy's or PyTorch's."""
+
+    problem: Problem
+    make: Callable[[], Trainer]
+    until_stored: bool
+
+    @cached_property
+    def trainer(self) -> Trainer:
+        """Who takes the steps."""
+        return self.make()
+
+    def start(self) -> _State:
+        loss, recalled = self.trainer.look()
+        return _State(self.trainer.layers(), loss, recalled)
+
+    def states(self, state: _State) -> Generator[_State, None, tuple[_State, Status]]:
+        while True:
+            yield state
+            everything = self.until_stored and state.recalled == self.problem.facts
             # Single precision may see a lead where there is none.
-            if until_stored and lost == 0 and _recall(problem, trainer).recalled == problem.facts:
-                break
-            if step < max_steps:
-                trainer.move()
-    layers = trainer.layers()
-    weights = np.asarray(_product(layers), dtype=np.float64)
-    (recall, loss), late = completed(
-        lambda: (_recall(problem, trainer), MeanCrossEntropy(problem).at(weights).loss)
-    )
-    return Solution(
-        weights=weights,
-        status=Status.STORED if recall.recalled == problem.facts else Status.STOPPED,
-        recalled=recall.recalled,
-        smallest_gap=recall.smallest_gap,
-        steps=max(len(history) - 1, 0),
-        seconds=time.perf_counter() - began,
-        history=tuple(history),
-        factors=(layers[0], layers[1]) if len(layers) == 2 else None,
-        loss=loss,
-        interrupted=keyboard.interrupted or late,
-    )
+            if everything and self._recall(state).recalled == self.problem.facts:
+                return state, Status.STORED
+            self.trainer.move()
+            state = self.start()
 
+    def report(self, state: _State) -> Report:
+        return Report(state.loss, self.problem.facts - state.recalled)
 
-def _recall(problem: Problem, trainer: Trainer) -> Recall:
-    return problem.recall(problem.inputs @ _product(trainer.layers()).T)
+    def place(self, state: _State) -> _State:
+        return state
+
+    def at(self, place: _State) -> _State:
+        return place
+
+    def finish(self, state: _State, _status: Status) -> Solution:
+        weights = np.asarray(_product(state.layers), dtype=np.float64)
+        recall = self._recall(state)
+        stored = recall.recalled == self.problem.facts
+        solution = Solution.of_recall(weights, Status.STORED if stored else Status.STOPPED, recall)
+        left, *right = state.layers
+        return replace(
+            solution,
+            factors=(left, right[0]) if right else None,
+            loss=MeanCrossEntropy(self.problem).at(weights).loss,
+        )
+
+    def _recall(self, state: _State) -> Recall:
+        weights = np.asarray(_product(state.layers), dtype=np.float64)
+        return self.problem.recall(self.problem.images(weights))
 
 
 def _product(layers: tuple[Floats, ...]) -> Floats:
@@ -224,18 +245,20 @@ def _product(layers: tuple[Floats, ...]) -> Floats:
 class _Adam:
     """The protocol on our own cross-entropy."""
 
-    def __init__(self, function: MeanCrossEntropy, layers: tuple[Reals, ...], plan: Plan) -> None:
+    def __init__(
+        self, function: MeanCrossEntropy, layers: tuple[Reals, ...], schedule: Schedule
+    ) -> None:
         self._function = function
-        self._plan = plan
+        self._schedule = schedule
         self._step = 0
-        self._layers = tuple(layer.astype(plan.dtype) for layer in layers)
+        self._layers = tuple(layer.astype(schedule.dtype) for layer in layers)
         zeros = tuple(np.zeros_like(layer) for layer in self._layers)
         self._means, self._squares = zeros, zeros
         self._slopes = zeros
 
     def look(self) -> tuple[float, int]:
         risk = self._function.at(_product(self._layers))
-        slope = risk.gradient.astype(self._plan.dtype)
+        slope = risk.gradient.astype(self._schedule.dtype)
         if len(self._layers) == 1:
             self._slopes = (slope,)
         else:
@@ -243,7 +266,7 @@ class _Adam:
         return risk.loss, risk.recalled
 
     def move(self) -> None:
-        rate = self._plan.learning_rate * self._plan.share(self._step)
+        rate = self._schedule.learning_rate * self._schedule.share(self._step)
         self._step += 1
         # Means that started at zero are too small at first, by these factors.
         fill, fill_squares = (1 - memory**self._step for memory in MEMORY)

@@ -65,7 +65,7 @@ class _Pair:
     curvature: float
 
 
-class Memory:
+class RecentSteps:
     """The last steps, and what they tell about the second derivative."""
 
     def __init__(self) -> None:

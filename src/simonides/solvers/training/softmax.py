@@ -21,19 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simonides import threads
-from simonides.problems.original import OriginalProblem
+from simonides.problems.problem import sharing
+from simonides.problems.scores import struck_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from simonides.arrays import Integers, Reals
-    from simonides.problems.decoupled import DecoupledProblem
-    from simonides.problems.problem import Problem
+    from simonides.arrays import Reals
+    from simonides.problems.problem import Problem, SharedProblem
 
 Precision = Literal["float32", "float64"]
 Floats = NDArray[np.floating[Any]]
 
 _BUFFER_BYTES = 2**21
+"""Scores at a time: as much as stays in a core's own cache while it is read three times."""
+
 _LEAST_ROWS = 64
 """Fewer rows at a time would read all outputs too often."""
 
@@ -60,6 +62,7 @@ class MeanCrossEntropy:
     does the row blocks: the builtin ``map``, or that of ``threads.crew``. Blocks and the order in
     which they are summed depend on the problem's size alone, so the answer does not depend on ``each``.
 
+    >>> from simonides import OriginalProblem
     >>> problem = OriginalProblem.gaussian(5, 3, seed=0)
     >>> round(float(np.exp(MeanCrossEntropy(problem).at(np.zeros((3, 3))).loss)), 9)
     5.0
@@ -78,9 +81,9 @@ class MeanCrossEntropy:
         self._lengths = np.linalg.norm(problem.inputs, axis=1)
         self._targets = problem.target_outputs.astype(self._dtype)
         self._candidates: _Candidates = (
-            _Shared(problem, self._dtype)
-            if isinstance(problem, OriginalProblem)
-            else _Own(problem, self._targets)
+            _Own(problem, self._targets)
+            if (shared := sharing(problem)) is None
+            else _Shared(shared, self._dtype)
         )
 
     def at(self, weights: Floats) -> Risk:
@@ -160,7 +163,7 @@ class _Candidates(Protocol):
 class _Shared:
     """Outputs that all facts share."""
 
-    def __init__(self, problem: OriginalProblem, dtype: np.dtype[np.floating[Any]]) -> None:
+    def __init__(self, problem: SharedProblem, dtype: np.dtype[np.floating[Any]]) -> None:
         self._exponentials = Exponentials(problem, dtype)
         self._outputs = problem.outputs.astype(dtype)
 
@@ -191,9 +194,8 @@ class Chunk:
 class Exponentials:
     """Exponentials of the scores of outputs that all facts share, a few rows at a time."""
 
-    def __init__(self, problem: OriginalProblem, dtype: np.dtype[np.floating[Any]]) -> None:
-        assert problem.targets is not None  # set on construction
-        self._targets: Integers = problem.targets
+    def __init__(self, problem: SharedProblem, dtype: np.dtype[np.floating[Any]]) -> None:
+        self._targets = problem.targets
         fitting = _BUFFER_BYTES // (dtype.itemsize * problem.candidates)
         self._rows = min(max(fitting, _LEAST_ROWS), problem.facts)
         self._spare: list[Floats] = []
@@ -207,9 +209,7 @@ class Exponentials:
         for low in range(0, len(images), self._rows):
             rows = slice(low, min(low + self._rows, len(images)))
             scores = np.matmul(images[rows], outputs.T, out=buffer[: rows.stop - rows.start])
-            own = np.arange(len(scores)), targets[rows]
-            target = scores[own]
-            scores[own] = -np.inf
+            target = struck_out(scores, targets[rows])
             best = scores.max(axis=1)
             scores -= np.maximum(target, best)[:, None]
             np.exp(scores, out=scores)
@@ -220,7 +220,7 @@ class Exponentials:
 class _Own:
     """Outputs of each fact's own."""
 
-    def __init__(self, problem: DecoupledProblem, targets: Floats) -> None:
+    def __init__(self, problem: Problem, targets: Floats) -> None:
         self._problem = problem
         self._targets = targets
         rival_bytes = targets.itemsize * (problem.candidates - 1) * problem.dim_out

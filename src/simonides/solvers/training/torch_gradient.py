@@ -10,34 +10,33 @@ import torch
 from torch.nn import functional
 
 from simonides import arguments
-from simonides.problems.original import OriginalProblem
 from simonides.solvers.training.gradient import MEMORY, STABILISER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from simonides.arrays import Reals
-    from simonides.problems.decoupled import DecoupledProblem
     from simonides.problems.problem import Problem
-    from simonides.solvers.training.gradient import Plan
+    from simonides.solvers.training.gradient import Schedule
 
 
 @contextmanager
-def trainer(
+def maker(
     problem: Problem,
     layers: tuple[Reals, ...],
-    plan: Plan,
+    schedule: Schedule,
     device: str,
     threads: int | None,
-) -> Iterator[TorchTrainer]:
-    """Yield what takes the steps, with PyTorch held to that many threads meanwhile."""
+) -> Iterator[Callable[[], TorchTrainer]]:
+    """Yield what makes the trainer, with PyTorch held to that many threads meanwhile."""
     before = torch.get_num_threads()
     if threads is not None:
         torch.set_num_threads(
             arguments.whole("threads", threads, remedy="pass the number of threads to use")
         )
     try:
-        yield TorchTrainer(problem, layers, plan, _checked(device))
+        checked = _checked(device)
+        yield lambda: TorchTrainer(problem, layers, schedule, checked)
     finally:
         torch.set_num_threads(before)
 
@@ -52,22 +51,21 @@ class TorchTrainer:
         self,
         problem: Problem,
         layers: tuple[Reals, ...],
-        plan: Plan,
+        schedule: Schedule,
         device: torch.device,
     ) -> None:
-        options = {"dtype": getattr(torch, plan.dtype), "device": device}
+        options = {"dtype": getattr(torch, schedule.dtype), "device": device}
         self._layers = [torch.tensor(layer, **options).requires_grad_() for layer in layers]
         self._inputs = torch.tensor(problem.inputs, **options)
-        if isinstance(problem, OriginalProblem):
-            self._outputs = torch.tensor(problem.outputs, **options)
-            self._targets = torch.tensor(problem.targets, device=device)
+        if problem.shared_outputs is not None:
+            self._outputs = torch.tensor(problem.shared_outputs, **options)
         else:
-            self._outputs = torch.tensor(_all_outputs(problem, plan.dtype), device=device)
-            self._targets = torch.zeros(problem.facts, dtype=torch.int64, device=device)
+            self._outputs = torch.tensor(_all_outputs(problem, schedule.dtype), device=device)
+        self._targets = torch.tensor(problem.targets, device=device)
         self._optimiser = torch.optim.Adam(
-            self._layers, lr=plan.learning_rate, betas=MEMORY, eps=STABILISER
+            self._layers, lr=schedule.learning_rate, betas=MEMORY, eps=STABILISER
         )
-        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimiser, plan.share)
+        self._schedule = torch.optim.lr_scheduler.LambdaLR(self._optimiser, schedule.share)
         self._loss = torch.zeros(())
 
     def look(self) -> tuple[float, int]:
@@ -100,11 +98,10 @@ class TorchTrainer:
         return torch.bmm(self._outputs, images.unsqueeze(2)).squeeze(2)
 
 
-def _all_outputs(problem: DecoupledProblem, dtype: str) -> np.ndarray:
+def _all_outputs(problem: Problem, dtype: str) -> np.ndarray:
     outputs = np.empty((problem.facts, problem.candidates, problem.dim_out), dtype=dtype)
-    outputs[:, 0] = problem.target_outputs
-    for row in range(problem.facts):
-        outputs[row, 1:] = problem.rivals(row)
+    for fact, (_, candidates) in enumerate(problem.contests(problem.facts)):
+        outputs[fact] = candidates
     return outputs
 
 

@@ -1,0 +1,288 @@
+"""The one registry of methods: what each is called, takes, promises and returns.
+
+The estimator, sweeps, ``train`` and ``decide`` read it. A method of your own is named ``module:function``:
+a function of a problem that returns weights, or a :class:`~simonides.solvers.solution.Solution`. Of the
+options below it is passed those that its signature names.
+
+========== =====================================================
+``rank``    the inner dimension of two factors, or None
+``seed``    an integer for what is drawn
+``start``   weights to start from, or None
+``threads`` how many to use, or None
+``watch``   to be called with the :class:`~simonides.solvers.solution.Progress` of each step, or None
+========== =====================================================
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from simonides import arguments
+from simonides.problems import checked
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.factors import truncated
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.rules.hebbian import hebbian
+from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
+from simonides.solvers.solution import Solution, Status
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
+
+if TYPE_CHECKING:
+    from simonides.arrays import Reals
+    from simonides.problems.problem import Problem
+    from simonides.solvers.solution import Progress
+
+Option: TypeAlias = bool | int | float | str
+"""What an option of a method may be."""
+
+Check: TypeAlias = Callable[[str, object], Option]
+"""Returns an option as the method takes it, or refuses it by its name."""
+
+_CALLER_S = ("rank", "seed", "start", "threads", "watch", "time_limit", "max_steps", "tolerance")
+"""Options that come from whoever runs a method; a method is passed those that it takes."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way of storing facts.
+
+    ``options`` are those a user may set, each with its check. ``bounds_rank``: it searches among weights
+    of a given rank. ``strict``: it looks for weights that store every fact. ``proves``: a verdict comes
+    with its solution. ``trains``: its loss is the mean cross-entropy. ``streams``: it needs one pass over
+    the facts, which may stay in their file. ``whitens``: it chooses coordinates itself.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    options: Mapping[str, Check] = field(default_factory=dict)
+    bounds_rank: bool = False
+    strict: bool = False
+    proves: bool = False
+    trains: bool = False
+    streams: bool = False
+    whitens: bool = False
+
+    @property
+    def takes(self) -> frozenset[str]:
+        """Names of the options that the function takes, whoever sets them."""
+        return frozenset(inspect.signature(self.function).parameters)
+
+    @property
+    def warm_starts(self) -> bool:
+        """Whether it can start from given weights."""
+        return "start" in self.takes
+
+    def solve(self, problem: Problem, **options: Any) -> Solution:
+        """Store facts; options of the caller's that the method does not take are left out."""
+        takes = self.takes
+        passed = {
+            name: value for name, value in options.items() if name in takes or name not in _CALLER_S
+        }
+        answer = self.function(problem, **passed)
+        solution = answer if isinstance(answer, Solution) else _of_weights(problem, answer)
+        return bounded(solution, problem, options.get("rank"))
+
+    def checked(self, key: str, options: Mapping[str, Any]) -> dict[str, Option]:
+        """Return options that a user set as the method takes them, or refuse the first that is wrong."""
+        for option, value in options.items():
+            if option not in self.options:
+                names = ", ".join(self.options) or "none"
+                raise arguments.refuse(
+                    f"{key}.{option}", value, "left out", f"the options of {self.name} are {names}"
+                )
+        return {
+            option: self.options[option](f"{key}.{option}", options[option])
+            for option in sorted(options)
+        }
+
+
+def bounded(solution: Solution, problem: Problem, rank: int | None) -> Solution:
+    """Return the solution, cut to the rank if its method knows of none."""
+    if rank is None or solution.factors is not None:
+        return solution
+    factors = truncated(solution.weights, rank)
+    cut = replace(_of_weights(problem, factors[0] @ factors[1].T), factors=factors)
+    return replace(cut, steps=solution.steps, seconds=solution.seconds, loss=solution.loss)
+
+
+def _of_weights(problem: Problem, weights: object) -> Solution:
+    weights = checked.weights("weights", weights, problem)
+    recall = problem.recall(problem.images(weights))
+    stored = recall.recalled == problem.facts
+    return Solution.of_recall(weights, Status.STORED if stored else Status.STOPPED, recall)
+
+
+def _feasibility(
+    problem: Problem,
+    rank: int | None = None,
+    *,
+    start: Reals | None = None,
+    tolerance: float = 1e-9,
+    max_steps: int = 400,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Store every fact if any weights do, and prove it either way."""
+    return decide(
+        problem,
+        rank,
+        start=start,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        time_limit=time_limit,
+        threads=threads,
+        watch=watch,
+    ).solution
+
+
+def _margin(
+    problem: Problem,
+    *,
+    margin_gap: float = 1e-2,
+    start: Reals | None = None,
+    tolerance: float = 1e-9,
+    max_steps: int = 400,
+    time_limit: float | None = None,
+    threads: int | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Solution:
+    """Store every fact with the largest normalised margin, to a relative gap, and prove it."""
+    return decide(
+        problem,
+        margin_gap=margin_gap,
+        start=start,
+        tolerance=tolerance,
+        max_steps=max_steps,
+        time_limit=time_limit,
+        threads=threads,
+        watch=watch,
+    ).solution
+
+
+def _whole(least: int, remedy: str) -> Check:
+    return lambda name, value: arguments.whole(name, value, least=least, remedy=remedy)
+
+
+def _real(remedy: str, *, positive: bool = True, most: float = math.inf) -> Check:
+    return lambda name, value: arguments.real(
+        name, value, least=0, open_least=positive, most=most, remedy=remedy
+    )
+
+
+def _truth(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise arguments.refuse(name, value, "true or false", "choose one")
+    return value
+
+
+def _precision(name: str, value: object) -> str:
+    if value not in ("float32", "float64"):
+        raise arguments.refuse(name, value, "'float32' or 'float64'", "choose one")
+    return str(value)
+
+
+_STEPS = _whole(0, "pass a step limit")
+_TOLERANCE = _real("pass a small number such as 1e-7")
+
+METHODS: dict[str, Method] = {
+    method.name: method
+    for method in (
+        Method("hebbian", hebbian, streams=True),
+        Method(
+            "pseudo_inverse",
+            pseudo_inverse,
+            {"ridge": _real("in units of the inputs' mean eigenvalue", positive=False)},
+            streams=True,
+        ),
+        Method(
+            "cross_entropy",
+            cross_entropy,
+            {
+                "max_steps": _STEPS,
+                "tolerance": _TOLERANCE,
+                "until_stored": _truth,
+                "least_gain": _real("pass a share of the loss", positive=False, most=1),
+            },
+            bounds_rank=True,
+            trains=True,
+            whitens=True,
+        ),
+        Method(
+            "gradient",
+            gradient,
+            {
+                "learning_rate": _real("pass the largest step"),
+                "max_steps": _STEPS,
+                "warm_up": _whole(0, "pass a number of steps"),
+                "scale": _real("pass a standard deviation"),
+                "dtype": _precision,
+                "until_stored": _truth,
+            },
+            bounds_rank=True,
+            trains=True,
+        ),
+        Method("low_rank", low_rank, {"max_steps": _STEPS}, bounds_rank=True, strict=True),
+        Method(
+            "feasibility",
+            _feasibility,
+            {"tolerance": _TOLERANCE, "max_steps": _STEPS},
+            bounds_rank=True,
+            strict=True,
+            proves=True,
+        ),
+        Method(
+            "margin",
+            _margin,
+            {
+                "margin_gap": _real("pass a relative gap such as 1e-3", most=1),
+                "tolerance": _TOLERANCE,
+                "max_steps": _STEPS,
+            },
+            strict=True,
+            proves=True,
+        ),
+    )
+}
+"""The methods by name."""
+
+
+def named(name: object, argument: str = "method") -> Method:
+    """Return the method of a name, or that which ``module:function`` names.
+
+    >>> named("hebbian").streams
+    True
+    """
+    if isinstance(name, str) and ":" in name:
+        return _of_function(name, arguments.imported(argument, name))
+    if not isinstance(name, str) or name not in METHODS:
+        raise arguments.refuse(
+            argument,
+            name,
+            f"one of {', '.join(METHODS)}, or yours as module:function",
+            "choose one",
+        )
+    return METHODS[name]
+
+
+def _of_function(name: str, function: Callable[..., Any]) -> Method:
+    """Return a user's own method; its options beyond the caller's may be any value that TOML has."""
+    parameters = inspect.signature(function).parameters
+    own = [option for option in list(parameters)[1:] if option not in _CALLER_S[:5]]
+    return Method(
+        name,
+        function,
+        dict.fromkeys(own, _as_given),
+        bounds_rank="rank" in parameters,
+    )
+
+
+def _as_given(name: str, value: object) -> Option:
+    if not isinstance(value, bool | int | float | str):
+        raise arguments.refuse(name, value, "a number, a string or a truth value", "pass one")
+    return value
