@@ -8,7 +8,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from simonides.experiments.measure import measure
-from simonides.experiments.record import ARRAYS, ROWS, TIMES, Status, attempt, tables
+from simonides.experiments.record import ARRAYS, ROWS, TIMES, TaskStatus, attempt, tables
 from simonides.experiments.score_laws import SCORE_EDGES, score_laws
 from simonides.experiments.task import Task
 from simonides.failures import ConvergenceError
@@ -108,7 +108,7 @@ def test_every_solver_is_measured_and_is_a_pure_function(problem, solver, option
     task = replace(TASK, problem=problem, facts=20, solver=solver, options=options,
                    rank_fraction=rank_fraction)  # fmt: skip
     first, second = (attempt(task) for _ in range(2))
-    assert first.status is Status.DONE, first.reason
+    assert first.status is TaskStatus.DONE, first.reason
     for one, other in zip(tables([first]), tables([second]), strict=True):
         kept = [name for name in one.column_names if name not in TIMES]
         assert one.select(kept).equals(other.select(kept))
@@ -168,7 +168,7 @@ def test_the_machine_s_threads_are_left_as_they_were():
 def test_a_failure_is_a_record_with_its_reason():
     task = replace(TASK, solver="gradient", options=(("learning_rate", 1e300), ("max_steps", 20)))
     record = attempt(task)
-    assert record.status is Status.FAILED
+    assert record.status is TaskStatus.FAILED
     assert record.reason.startswith("ConvergenceError: weights of norm")
     rows, arrays = tables([record])
     assert arrays.num_rows == 0

@@ -11,11 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from sweeping import fingerprint
 
-from simonides.experiments import shards
 from simonides.experiments.expand import expand
-from simonides.experiments.record import ARRAYS, ROWS, Record, Status, attempt, tables
+from simonides.experiments.record import ARRAYS, ROWS, Record, TaskStatus, attempt, tables
 from simonides.experiments.spec import Spec
-from simonides.experiments.store import read, writing
+from simonides.experiments.store import read, shards, write_shard, writing
 from simonides.experiments.sweep import arrays, export, rows, run, status
 from simonides.failures import BadArgumentError
 from simonides.writing import leftovers
@@ -86,7 +85,7 @@ def test_compacting_cut_short_leaves_the_same_table(kept):
 
 
 def test_of_several_records_of_a_task_the_latest_counts(tmp_path, records):
-    failed = Record(TASKS[0], Status.FAILED, 0.1, "no luck")
+    failed = Record(TASKS[0], TaskStatus.FAILED, 0.1, "no luck")
     with writing(tmp_path, SPEC, TASKS) as store:
         store.land([failed])
         assert status(tmp_path).reasons == ("1 x failed: no luck",)
@@ -99,7 +98,7 @@ def test_of_several_records_of_a_task_the_latest_counts(tmp_path, records):
 def test_leftovers_of_killed_writers_are_removed(kept, records):
     rows_before = rows(kept)
     arrays_table = tables(records)[1]
-    orphan = shards.write_shard(kept / "arrays", 77, arrays_table)  # killed before its rows
+    orphan = write_shard(kept / "arrays", 77, arrays_table)  # killed before its rows
     for folder in (kept, kept / "rows", kept / "arrays"):
         (folder / f".simonides-{0:024x}.part").write_bytes(b"half a fi")
     assert rows(kept).equals(rows_before)
@@ -108,7 +107,7 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
         store.land(records[:1])
     assert not orphan.path.exists()
     assert not list(kept.rglob("*.part"))
-    assert max(shard.number for shard in shards.shards(kept / "rows")) == 78
+    assert max(shard.number for shard in shards(kept / "rows")) == 78
 
 
 def test_a_run_killed_while_it_began_its_folder_goes_on(tmp_path):
@@ -165,7 +164,7 @@ def test_a_lock_that_no_sweep_made_is_left_as_it_is(tmp_path, tmp_path_factory, 
 @pytest.mark.parametrize("kind", ["rows", "arrays"])
 @pytest.mark.parametrize("damage", ["flip", "truncate", "empty", "lose"])
 def test_a_damaged_batch_is_set_aside_and_missing(kept, kind, damage):
-    shard = shards.shards(kept / kind)[1]
+    shard = shards(kept / kind)[1]
     content = bytearray(shard.path.read_bytes())
     if damage == "flip":
         content[len(content) // 2] ^= 1

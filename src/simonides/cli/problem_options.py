@@ -78,20 +78,18 @@ class Request(options.Shape):
         )
 
     def _from_files(self) -> OriginalProblem:
-        given = {"inputs": self.inputs, "outputs": self.outputs}
         for missing, other in (("inputs", "outputs"), ("outputs", "inputs")):
-            if given[missing] is None:
+            if getattr(self, missing) is None:
                 remedy = f"pass --{missing} FILE.npy, or drop --{other}"
                 raise arguments.refuse(missing, None, f"given with {other}", remedy)
-        kept = (*given, "targets")
+        paths = {name: getattr(self, name) for name in ("inputs", "outputs", "targets")}
         for option in fields(self):
             value = getattr(self, option.name)
-            if option.name not in kept and value != option.default:
+            if option.name not in paths and value != option.default:
                 flag = f"--{option.name.replace('_', '-')}"
                 raise arguments.refuse(option.name, value, "left out beside files", f"drop {flag}")
         from simonides.problems.original import OriginalProblem
 
-        paths = {name: getattr(self, name) for name in kept}
         return OriginalProblem(
             **{name: _array(name, path) for name, path in paths.items() if path is not None}
         )

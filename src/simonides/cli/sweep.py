@@ -56,13 +56,13 @@ def run(
 
     if memory_limit is not None:
         arguments.whole("memory_limit", memory_limit, remedy="pass it in megabytes")
-    asked = read_spec(spec)
+    measurements = read_spec(spec)
     if dask is not None:
         # A lost scheduler is said in one line; Dask's own log of it is a page.
         logging.getLogger("distributed.client").addFilter(lambda _: False)
     with plain_warnings(), tally_bar(quiet=as_json) as watch:
-        found = run_sweep(
-            asked,
+        tally = run_sweep(
+            measurements,
             out,
             workers=workers,
             dask=dask,
@@ -70,8 +70,8 @@ def run(
             memory_limit=None if memory_limit is None else memory_limit * _MEGABYTE,
             watch=watch,
         )
-    _print(out, found, as_json)
-    if found.failed:
+    _print(out, tally, as_json)
+    if tally.failed:
         raise typer.Exit(_SOME_FAILED)
 
 
@@ -107,31 +107,31 @@ def export(
         output.print_line(f"{file}: {rows:,} rows")
 
 
-def _record(folder: str, found: Tally) -> dict[str, int | str | list[str]]:
+def _record(folder: str, tally: Tally) -> dict[str, int | str | list[str]]:
     return {
-        "done": found.done,
-        "failed": found.failed,
-        "total": found.total,
-        "left": found.left,
-        "damaged": found.damaged,
-        "reasons": list(found.reasons),
+        "done": tally.done,
+        "failed": tally.failed,
+        "total": tally.total,
+        "left": tally.left,
+        "damaged": tally.damaged,
+        "reasons": list(tally.reasons),
         "out": folder,
     }
 
 
-def _print(folder: str, found: Tally, as_json: bool) -> None:
+def _print(folder: str, tally: Tally, as_json: bool) -> None:
     if as_json:
-        output.print_json(_record(folder, found))
+        output.print_json(_record(folder, tally))
         return
     rows = [
-        ["done", f"{found.done:,}"],
-        ["failed", f"{found.failed:,}"],
-        ["left", f"{found.left:,}"],
-        ["in all", f"{found.total:,}"],
+        ["done", f"{tally.done:,}"],
+        ["failed", f"{tally.failed:,}"],
+        ["left", f"{tally.left:,}"],
+        ["in all", f"{tally.total:,}"],
     ]
-    notes = list(found.reasons)
-    if found.failed:
+    notes = list(tally.reasons)
+    if tally.failed:
         notes.append("'sweep run --retry-failed' measures them once more.")
-    if found.damaged:
-        notes.append(f"{found.damaged} files are damaged; 'sweep run' measures theirs anew.")
+    if tally.damaged:
+        notes.append(f"{tally.damaged} files are damaged; 'sweep run' measures theirs anew.")
     output.print_table(f"Tasks in {folder}", ["", ""], rows, notes)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from threadpoolctl import threadpool_limits
 
 from simonides import __version__, arguments
-from simonides.experiments.record import Record, Status, attempt
+from simonides.experiments.record import Record, TaskStatus, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:\d+")
 _PATIENCE = 10
-"""Seconds to wait for a scheduler, and then for its first worker."""
+"""Seconds to wait for a scheduler, and then for its first worker. Any number does that a person
+waits for: a cluster that is there answers at once."""
 
 
 def checked_address(address: str) -> str:
@@ -80,7 +81,9 @@ def _record(future: Any, task: Task, address: str) -> Record:
     error = future.exception()
     killed = type(error).__name__ == "KilledWorker"
     reason = "the workers that took it died" if killed else f"{type(error).__name__}: {error}"
-    return Record(task, Status.KILLED if killed else Status.FAILED, 0.0, " ".join(reason.split()))
+    return Record(
+        task, TaskStatus.KILLED if killed else TaskStatus.FAILED, 0.0, " ".join(reason.split())
+    )
 
 
 def _client(distributed: Any, address: str) -> Any:

@@ -1,23 +1,30 @@
 """Running tasks on processes of this machine, one numerical thread each.
 
-A process that dies takes only its own task with it, which becomes a record.
+A process that dies takes only its own task with it, which becomes a record. Processes run this file too
+(``python -m simonides.experiments.local``): each is started with the number of an open socket, over which
+tasks come and records go, and the bytes it may allocate (0 for any).
 """
 
 from __future__ import annotations
 
 import os
+import resource
+import select
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import deque
 from contextlib import suppress
 from multiprocessing import Pipe
-from multiprocessing.connection import wait
+from multiprocessing.connection import Connection, wait
 from typing import TYPE_CHECKING, Any
 
-from simonides.experiments.record import Record, Status
+from threadpoolctl import threadpool_limits
+
+from simonides.experiments.record import Record, TaskStatus, attempt
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
@@ -28,9 +35,15 @@ _ONE_THREAD = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1"
 )
 _QUICK, _AHEAD = 0.1, 8
-"""A process whose last task took less than so many seconds is given so many at once."""
+"""A process whose last task took less than so many seconds is given so many at once.
+
+Any numbers near these do: short tasks should not wait for this process to look up from writing, and of
+long ones none should wait behind another while a process is free.
+"""
 
 _GRACE = 5.0
+"""Seconds that a process has to end by itself: a task that holds the interpreter needs a kill anyway."""
+
 _MEGABYTE = 10**6
 
 
@@ -45,27 +58,27 @@ def local_batches(
     crew: list[_Worker] = []
     try:
         crew += [_Worker(memory_limit) for _ in range(min(workers, len(tasks)))]
-        while any(one.busy or not one.ready for one in crew):
+        while any(worker.busy or not worker.ready for worker in crew):
             finished: list[Record] = []
-            for connection in wait([one.connection for one in crew]):
-                one = next(member for member in crew if member.connection is connection)
-                finished += one.received()
-                if one.dead:
-                    crew.remove(one)
-                    left += reversed(one.queue)
+            for connection in wait([worker.connection for worker in crew]):
+                worker = next(member for member in crew if member.connection is connection)
+                finished += worker.received()
+                if worker.dead:
+                    crew.remove(worker)
+                    left += reversed(worker.queue)
                     if left:
                         crew.append(_Worker(memory_limit))
                     continue
                 # Work is given out first and results are kept after, so that nobody waits.
-                while left and one.wants_more:
-                    one.give(left.pop())
+                while left and worker.wants_more:
+                    worker.give(left.pop())
             if finished:
                 yield finished
     finally:
-        for one in crew:
-            one.end()
-        for one in crew:
-            one.reap()
+        for worker in crew:
+            worker.end()
+        for worker in crew:
+            worker.reap()
 
 
 class _Worker:
@@ -77,7 +90,7 @@ class _Worker:
         self._log: Any = tempfile.TemporaryFile()  # noqa: SIM115 - closed when the process is reaped
         self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "simonides.experiments.worker"),
+                *(sys.executable, "-m", "simonides.experiments.local"),
                 *(str(theirs.fileno()), str(memory_limit or 0)),
             ],
             stdin=subprocess.DEVNULL,
@@ -140,7 +153,7 @@ class _Worker:
         task = self.queue.popleft()  # the others were only waiting
         limit = f"; its memory limit was {self._limit / _MEGABYTE:g} MB" if self._limit else ""
         reason = f"its process ended with {cause}{limit}{f': {words}' if words else ''}"
-        return Record(task, Status.KILLED, time.perf_counter() - self._began, reason)
+        return Record(task, TaskStatus.KILLED, time.perf_counter() - self._began, reason)
 
     def _last_words(self) -> str:
         self._log.seek(0)
@@ -159,3 +172,30 @@ class _Worker:
             self._process.kill()
             self._process.wait()
         self._log.close()
+
+
+def serve(connection: Connection, memory_limit: int) -> None:
+    """Measure what comes until nothing more does; end with the parent, also in the middle of a task."""
+    threadpool_limits(1)
+    threading.Thread(target=_end_with_parent, args=(connection.fileno(),), daemon=True).start()
+    if memory_limit:
+        # Memory that is allocated, not that of code and files, which a limit on addresses would count.
+        resource.setrlimit(resource.RLIMIT_DATA, (memory_limit, memory_limit))
+    connection.send(None)  # ready
+    while True:
+        try:
+            task = connection.recv()
+        except EOFError:
+            return
+        connection.send(attempt(task))
+
+
+def _end_with_parent(handle: int) -> None:
+    poll = select.poll()
+    poll.register(handle, 0)  # no event but the other end's closing
+    poll.poll()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    serve(Connection(int(sys.argv[1])), int(sys.argv[2]))

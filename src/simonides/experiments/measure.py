@@ -1,4 +1,4 @@
-"""Measuring one task: a pure function of it, but for the seconds."""
+"""Measuring a task: a pure function of it, but for the seconds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simonides.experiments.expand import predicted
-from simonides.experiments.instances import drawn
 from simonides.experiments.methods import METHODS
 from simonides.experiments.score_laws import score_laws
 from simonides.experiments.task import Task
@@ -19,6 +18,7 @@ from simonides.solvers.deciding.threshold import threshold
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
+    from simonides.problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +67,26 @@ def measure(task: Task) -> Measurement:
         return _threshold(task) if task.facts is None else _solve(task, task.facts)
 
 
+_last: dict[tuple[object, ...], Problem] = {}
+"""The instance drawn last, with the most facts that were needed."""
+
+
+def drawn(task: Task, facts: int) -> Problem:
+    """Return the first facts of a task's instance: the same numbers, whatever was drawn before.
+
+    An instance is drawn once for all its tasks that a process measures in a row: drawing the outputs of a
+    decoupled one can take as long as training on them.
+    """
+    name = task.problem, task.dim, task.problem_seed, task.candidates, task.ensemble
+    whole = _last.get(name)
+    if whole is None or whole.facts < facts:
+        whole = task.draw(facts)
+        # A cluster's worker may have threads, each with an instance of its own: none is read back.
+        _last.clear()
+        _last[name] = whole
+    return whole if whole.facts == facts else whole.prefix(facts)
+
+
 @cache
 def warm_up(problem: str, solver: str, bounded: bool) -> None:
     """Measure a tiny task of this kind, once in a process.
@@ -81,12 +101,12 @@ def warm_up(problem: str, solver: str, bounded: bool) -> None:
 
 def _threshold(task: Task) -> Measurement:
     guess = max(1.0, predicted(task.problem, task.dim, task.rank, task.candidates))
-    found = threshold(partial(drawn, task), guess, rank=task.rank, threads=1)
+    largest = threshold(partial(drawn, task), guess, rank=task.rank, threads=1)
     return Measurement(
-        solver_seconds=found.seconds,
-        threshold=found.facts,
-        left_open=found.open,
-        decisions=found.decisions,
+        solver_seconds=largest.seconds,
+        threshold=largest.facts,
+        left_open=largest.open,
+        decisions=largest.decisions,
     )
 
 
@@ -95,20 +115,20 @@ def _solve(task: Task, facts: int) -> Measurement:
     solve = METHODS[task.solver].solve
     assert solve is not None  # or the task has no facts
     began = time.perf_counter()
-    found = solve(problem, task.rank, task.solver_seed, **dict(task.options))
+    outcome = solve(problem, task.rank, task.solver_seed, **dict(task.options))
     seconds = time.perf_counter() - began
-    weights = found.solution.weights
+    weights = outcome.solution.weights
     laws = score_laws(problem, weights)
     values = np.linalg.svd(weights, compute_uv=False)
     return Measurement(
         solver_seconds=seconds,
-        outcome=found.outcome,
-        recalled=found.solution.recalled,
-        accuracy=found.solution.recalled / facts,
-        loss=found.solution.loss if found.trained else None,
-        steps=found.solution.steps,
-        margin_lower=found.margin_lower,
-        margin_upper=found.margin_upper,
+        outcome=outcome.outcome,
+        recalled=outcome.solution.recalled,
+        accuracy=outcome.solution.recalled / facts,
+        loss=outcome.solution.loss if outcome.trained else None,
+        steps=outcome.solution.steps,
+        margin_lower=outcome.margin_lower,
+        margin_upper=outcome.margin_upper,
         norm=float(np.linalg.norm(weights)),
         target_mean=laws.target.mean,
         target_std=laws.target.std,

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from simonides import __version__
-from simonides.experiments.measure import measure, warm_up
+from simonides.experiments.measure import Measurement, measure, warm_up
 from simonides.theory.setting import load as load_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from simonides.experiments.measure import Measurement
     from simonides.experiments.task import Task
 
 
-class Status(StrEnum):
+class TaskStatus(StrEnum):
     """How a task ended."""
 
     DONE = "done"
@@ -38,10 +37,10 @@ class Record:
     """One row of the results; ``reason`` says why a task is not done."""
 
     task: Task
-    status: Status
+    status: TaskStatus
     seconds: float
     reason: str | None = None
-    found: Measurement | None = None
+    measurement: Measurement | None = None
     version: str = __version__
 
 
@@ -51,85 +50,50 @@ def attempt(task: Task) -> Record:
     try:
         warm_up(task.problem, task.solver, task.rank is not None)
         began = time.perf_counter()
-        found = measure(task)
+        measurement = measure(task)
     except MemoryError as error:
-        status, reason = Status.OUT_OF_MEMORY, str(error) or "no memory left"
+        status, reason = TaskStatus.OUT_OF_MEMORY, str(error) or "no memory left"
     except Exception as error:  # noqa: BLE001 - a sweep records any failure and goes on
-        status, reason = Status.FAILED, f"{type(error).__name__}: {error}"
+        status, reason = TaskStatus.FAILED, f"{type(error).__name__}: {error}"
     else:
-        return Record(task, Status.DONE, time.perf_counter() - began, found=found)
+        return Record(task, TaskStatus.DONE, time.perf_counter() - began, measurement=measurement)
     return Record(task, status, time.perf_counter() - began, " ".join(reason.split()))
 
 
-_TEXT, _WHOLE, _REAL = pa.string(), pa.int64(), pa.float64()
+_TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
+_LISTS = {"Reals": pa.list_(pa.float64()), "Integers": pa.list_(pa.int64())}
+_TEXT, _WHOLE, _REAL = _TYPES.values()
 
-INPUTS = pa.schema(
+
+def _always(**types: pa.DataType) -> list[pa.Field]:
+    """Return columns that no row leaves empty."""
+    return [pa.field(name, kind, nullable=False) for name, kind in types.items()]
+
+
+def _measured(types: dict[str, pa.DataType]) -> list[tuple[str, pa.DataType]]:
+    """Return a column for every field of a measurement that is of one of these types."""
+    kinds = [(field.name, str(field.type).removesuffix(" | None")) for field in fields(Measurement)]
+    return [(name, types[kind]) for name, kind in kinds if kind in types]
+
+
+ROWS = pa.schema(
     [
-        pa.field("id", _TEXT, nullable=False),
-        pa.field("problem", _TEXT, nullable=False),
-        pa.field("dim", _WHOLE, nullable=False),
-        pa.field("facts", _WHOLE),
-        pa.field("load", _REAL),
-        pa.field("rank_fraction", _REAL, nullable=False),
-        pa.field("rank", _WHOLE, nullable=False),
-        pa.field("solver", _TEXT, nullable=False),
-        pa.field("options", _TEXT, nullable=False),
-        pa.field("instance", _WHOLE, nullable=False),
-        pa.field("seed", _WHOLE, nullable=False),
-        pa.field("problem_seed", _WHOLE, nullable=False),
-        pa.field("solver_seed", _WHOLE, nullable=False),
-        pa.field("candidates", _WHOLE),
-        pa.field("ensemble", _TEXT),
+        *_always(id=_TEXT, problem=_TEXT, dim=_WHOLE),
+        ("facts", _WHOLE),
+        ("load", _REAL),
+        *_always(rank_fraction=_REAL, rank=_WHOLE, solver=_TEXT, options=_TEXT, instance=_WHOLE),
+        *_always(seed=_WHOLE, problem_seed=_WHOLE, solver_seed=_WHOLE),
+        ("candidates", _WHOLE),
+        ("ensemble", _TEXT),  # empty in rows that are older than ensembles
+        *_always(version=_TEXT, status=_TEXT),
+        ("reason", _TEXT),
+        *_always(seconds=_REAL),
+        *_measured(_TYPES),
     ]
 )
-"""What a task depends on, and its name. Rows of before there were ensembles have none."""
+"""The columns of the results: what a task depends on, how it ended, and what was measured."""
 
-ENDS = pa.schema(
-    [
-        pa.field("version", _TEXT, nullable=False),
-        pa.field("status", _TEXT, nullable=False),
-        pa.field("reason", _TEXT),
-        pa.field("seconds", _REAL, nullable=False),
-    ]
-)
-"""How a task ended."""
-
-VALUES = pa.schema(
-    [
-        ("solver_seconds", _REAL),
-        ("outcome", _TEXT),
-        ("recalled", _WHOLE),
-        ("accuracy", _REAL),
-        ("loss", _REAL),
-        ("steps", _WHOLE),
-        ("margin_lower", _REAL),
-        ("margin_upper", _REAL),
-        ("norm", _REAL),
-        ("target_mean", _REAL),
-        ("target_std", _REAL),
-        ("best_rival_mean", _REAL),
-        ("best_rival_std", _REAL),
-        ("rival_mean", _REAL),
-        ("rival_std", _REAL),
-        ("threshold", _WHOLE),
-        ("left_open", _WHOLE),
-        ("decisions", _WHOLE),
-    ]
-)
-"""Numbers that were measured."""
-
-ROWS = pa.unify_schemas([INPUTS, ENDS, VALUES])
-"""The columns of the results."""
-
-ARRAYS = pa.schema(
-    [
-        pa.field("id", _TEXT, nullable=False),
-        ("singular_values", pa.list_(_REAL)),
-        ("target_counts", pa.list_(_WHOLE)),
-        ("best_rival_counts", pa.list_(_WHOLE)),
-        ("rival_counts", pa.list_(_WHOLE)),
-    ]
-)
+ARRAYS = pa.schema([*_always(id=_TEXT), *_measured(_LISTS)])
 """The columns of the arrays, one row per task that has any."""
 
 TIMES = ("seconds", "solver_seconds")
@@ -140,9 +104,9 @@ def tables(records: Sequence[Record]) -> tuple[pa.Table, pa.Table]:
     """Return the rows and the arrays of records."""
     rows = [_row(record) for record in records]
     arrays = [
-        {"id": record.task.id, **_values(record, ARRAYS.names[1:])}
+        {"id": record.task.id, **vars(record.measurement)}
         for record in records
-        if record.found is not None and record.found.singular_values is not None
+        if record.measurement is not None and record.measurement.singular_values is not None
     ]
     return pa.Table.from_pylist(rows, schema=ROWS), pa.Table.from_pylist(arrays, schema=ARRAYS)
 
@@ -153,28 +117,14 @@ def _row(record: Record) -> dict[str, Any]:
     if task.facts is not None:
         load = load_of(task.facts, task.dim, candidates=task.candidates)
     return {
+        **vars(task),
+        **vars(record),
+        **({} if record.measurement is None else vars(record.measurement)),
         "id": task.id,
-        "problem": task.problem,
-        "dim": task.dim,
-        "facts": task.facts,
         "load": load,
-        "rank_fraction": task.rank_fraction,
         "rank": task.dim if task.rank is None else task.rank,
-        "solver": task.solver,
         "options": json.dumps(dict(task.options), sort_keys=True),
-        "instance": task.instance,
-        "seed": task.seed,
         "problem_seed": task.problem_seed,
         "solver_seed": task.solver_seed,
-        "candidates": task.candidates,
-        "ensemble": task.ensemble,
-        "version": record.version,
         "status": str(record.status),
-        "reason": record.reason,
-        "seconds": record.seconds,
-        **_values(record, VALUES.names),
     }
-
-
-def _values(record: Record, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(record.found, name, None) for name in names}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.experiments.kernels import count_rivals
+from simonides.compiled import kernel
 from simonides.failures import ConvergenceError
 from simonides.problems.original import OriginalProblem
 from simonides.problems.scan import row_blocks
@@ -65,7 +65,7 @@ def score_laws(problem: Problem, weights: Reals) -> ScoreLaws:
     number, total, squares, best = 0, 0.0, 0.0, []
     for scores, own in _blocks(problem, images.astype(np.float32)):
         highest = np.empty(len(scores))
-        part = count_rivals(scores, own, SCORE_EDGES[0], _WIDTH, counts, highest)
+        part = _count_rivals(scores, own, SCORE_EDGES[0], _WIDTH, counts, highest)
         number, total, squares = number + part[0], total + part[1], squares + part[2]
         best.append(highest)
     mean = total / number
@@ -95,3 +95,28 @@ def _scores(scores: Reals) -> Scores:
     places = np.clip(places, 0, len(SCORE_EDGES)).astype(np.int64)
     counts = np.bincount(places, minlength=len(SCORE_EDGES) + 1)
     return Scores(counts, float(scores.mean()), float(scores.std()))
+
+
+@kernel()
+def _count_rivals(scores, own, first_edge, width, counts, highest):  # type: ignore[no-untyped-def]
+    """Add every score but those in column ``own`` of each row to the bins' counts.
+
+    The first and the last bin take what is beyond the edges. Writes each row's highest score; returns
+    the number of scores, their sum and that of their squares.
+    """
+    last = len(counts) - 1
+    number, total, squares = 0, 0.0, 0.0
+    for row in range(scores.shape[0]):
+        best = -1e300
+        for column in range(scores.shape[1]):
+            if column == own[row]:
+                continue
+            score = float(scores[row, column])
+            best = max(best, score)
+            number += 1
+            total += score
+            squares += score * score
+            place = (score - first_edge) / width + 1.0
+            counts[int(min(max(place, 0.0), float(last)))] += 1
+        highest[row] = best
+    return number, total, squares

@@ -2,24 +2,34 @@
 
 ``rows`` holds the tidy rows, ``arrays`` what belongs beside them. A batch is a shard in each, under one
 number; it counts from the moment its rows appear, so arrays are written first. Of several rows of a task
-the latest counts.
+the latest counts. Shards appear whole or not at all, and are known by a digest of their bytes.
 """
 
 from __future__ import annotations
 
+import hashlib
+import re
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from simonides import __version__, arguments
-from simonides.experiments import record, shards
-from simonides.experiments.header import Header, other_version, read_header
-from simonides.experiments.lock import locked
-from simonides.experiments.record import Status
-from simonides.writing import leftovers
+from simonides.experiments import record
+from simonides.experiments.folder import (
+    KINDS,
+    Header,
+    checked,
+    locked,
+    other_version,
+    own_folder,
+    read_header,
+)
+from simonides.experiments.record import TaskStatus
+from simonides.writing import leftovers, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,14 +38,51 @@ if TYPE_CHECKING:
     from simonides.experiments.spec import Spec
     from simonides.experiments.task import Task
 
-_KINDS = {"rows": record.ROWS, "arrays": record.ARRAYS}
-_OWN = {"lock", "run.json", "quarantine", *_KINDS}
-_PATIENCE = 5
+_SCHEMAS = dict(zip(KINDS, (record.ROWS, record.ARRAYS), strict=True))
+_NAME = re.compile(r"(\d{8})-([0-9a-f]{32})\.parquet")
+
+_LISTINGS = 5
+"""Times a reader lists a folder whose shards are joined as it reads: a writer joins them once, at its end."""
 
 
 @dataclass(frozen=True)
-class Kept:
-    """What a reader found: one row per task, in the order of the spec, and how many shards are damaged."""
+class Shard:
+    """A file of results: ``number`` orders the shards of a folder in time."""
+
+    path: Path
+    number: int
+    digest: str
+
+    def read(self) -> pa.Table | None:
+        """Return its table, or None if its bytes are not those that were written."""
+        content = self.path.read_bytes()
+        if _digest(content) != self.digest:
+            return None
+        # On this thread alone: pools of threads may still be starting when a short run ends, and abort it.
+        return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
+
+
+def shards(folder: Path) -> list[Shard]:
+    """Return a folder's shards, oldest first."""
+    names = [(path, _NAME.fullmatch(path.name)) for path in folder.glob("*.parquet")]
+    ours = [Shard(path, int(name[1]), name[2]) for path, name in names if name]
+    return sorted(ours, key=lambda shard: shard.number)
+
+
+def write_shard(folder: Path, number: int, table: pa.Table) -> Shard:
+    """Write a table as a new shard."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    content = sink.getvalue().to_pybytes()
+    digest = _digest(content)
+    path = folder / f"{number:08d}-{digest}.parquet"
+    write_whole(path, content)
+    return Shard(path, number, digest)
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a reader saw: one row per task, in the order of the spec, and how many shards are damaged."""
 
     header: Header
     table: pa.Table
@@ -48,7 +95,7 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._next = 0
-        self.statuses: dict[str, Status] = {}
+        self.statuses: dict[str, TaskStatus] = {}
         self.quarantined: list[Path] = []
 
     def land(self, records: Sequence[Record]) -> None:
@@ -57,54 +104,52 @@ class Store:
             return
         rows, arrays = record.tables(records)
         self._write(rows, arrays)
-        self.statuses.update({one.task.id: one.status for one in records})
+        self.statuses.update({landed.task.id: landed.status for landed in records})
 
     def compact(self) -> None:
         """Turn all shards into one, so that reading is quick."""
-        old = {kind: shards.shards(self._folder / kind) for kind in _KINDS}
+        old = {kind: shards(self._folder / kind) for kind in KINDS}
         if len(old["rows"]) < 2:
             return
         merged = {}
-        for kind, schema in _KINDS.items():
+        for kind in KINDS:
             tables = [table for shard in old[kind] if (table := shard.read()) is not None]
             if len(tables) < len(old[kind]):
                 return  # the next run sets the damaged one aside
-            merged[kind] = latest(_joined(tables, schema))
+            merged[kind] = _joined(kind, tables)
         self._write(merged["rows"], merged["arrays"])
         # Rows go first: arrays without rows are leftovers, rows without arrays would be damage.
-        for kind in _KINDS:
+        for kind in KINDS:
             for shard in old[kind]:
                 shard.path.unlink()
 
     def _write(self, rows: pa.Table, arrays: pa.Table) -> None:
-        shards.write_shard(self._folder / "arrays", self._next, arrays)
-        shards.write_shard(self._folder / "rows", self._next, rows)
+        write_shard(self._folder / "arrays", self._next, arrays)
+        write_shard(self._folder / "rows", self._next, rows)
         self._next += 1
 
     def tidy(self) -> None:
         """Remove what killed writers left, set damaged batches aside, and take stock."""
-        found = {kind: shards.shards(self._folder / kind) for kind in _KINDS}
-        begun = [shard.number for batch in found.values() for shard in batch]
+        present = {kind: shards(self._folder / kind) for kind in KINDS}
+        begun = [shard.number for batch in present.values() for shard in batch]
         self._next = max(begun, default=-1) + 1
-        for folder in (self._folder, *(self._folder / kind for kind in _KINDS)):
+        for folder in (self._folder, *(self._folder / kind for kind in KINDS)):
             for part in leftovers(folder):
                 part.unlink()
-        arrays = {shard.number: shard for shard in found["arrays"]}
-        for shard in found["rows"]:
+        arrays = {shard.number: shard for shard in present["arrays"]}
+        for shard in present["rows"]:
             beside = arrays.pop(shard.number, None)
             rows = shard.read()
             if rows is None or beside is None or beside.read() is None:
                 self._set_aside([shard, *([beside] if beside else [])])
                 continue
-            for name, status in zip(
-                rows["id"].to_pylist(), rows["status"].to_pylist(), strict=True
-            ):
-                self.statuses[name] = Status(status)
+            ends = zip(rows["id"].to_pylist(), rows["status"].to_pylist(), strict=True)
+            self.statuses.update({name: TaskStatus(status) for name, status in ends})
         for orphan in arrays.values():
             orphan.path.unlink()
 
-    def _set_aside(self, damaged: Sequence[shards.Shard]) -> None:
-        quarantine = _own_folder(self._folder / "quarantine")
+    def _set_aside(self, damaged: Sequence[Shard]) -> None:
+        quarantine = own_folder(self._folder / "quarantine")
         for shard in damaged:
             place = quarantine / f"{shard.path.parent.name}-{shard.path.name}"
             shard.path.replace(place)
@@ -117,13 +162,13 @@ def writing(out: str | Path, spec: Spec, tasks: Sequence[Task]) -> Iterator[Stor
 
     Refused are folders of something else, of another version, or in which a sweep is running.
     """
-    folder = _checked(Path(out))
+    folder = checked(Path(out))
     with locked(folder):
         before = read_header(folder)
         if before is not None and before.version != __version__:
             raise other_version(folder, before.version)
-        for kind in _KINDS:
-            _own_folder(folder / kind)
+        for kind in KINDS:
+            own_folder(folder / kind)
         header = Header(spec, tuple(task.id for task in tasks))
         if header != before:
             header.write(folder)
@@ -132,69 +177,40 @@ def writing(out: str | Path, spec: Spec, tasks: Sequence[Task]) -> Iterator[Stor
         yield store
 
 
-def read(out: str | Path, kind: str) -> Kept:
+def read(out: str | Path, kind: str) -> Contents:
     """Return what a run's folder holds of ``"rows"`` or ``"arrays"``, while it is written to or not."""
-    folder = Path(out)
-    header = read_header(folder)
+    header = read_header(Path(out))
     if header is None:
         raise arguments.refuse(
             "out", str(out), "the folder of a sweep", "name one that 'sweep run --out' wrote"
         )
-    tables, damaged = _tables(folder / kind)
-    schema = _KINDS[kind]
-    whole = latest(_joined(tables, schema))
-    places = {name: place for place, name in enumerate(whole["id"].to_pylist())}
-    asked = [places[name] for name in header.tasks if name in places]
-    return Kept(header, whole.take(pa.array(asked, pa.int64())), damaged)
-
-
-def _tables(folder: Path) -> tuple[list[pa.Table], int]:
-    for attempt in range(_PATIENCE):
-        try:
-            tables = [shard.read() for shard in shards.shards(folder)]
-        except FileNotFoundError:  # merged with others since it was listed
-            if attempt == _PATIENCE - 1:
-                raise
-        else:
-            break
+    tables = _tables(Path(out) / kind)
     sound = [table for table in tables if table is not None]
-    return sound, len(tables) - len(sound)
+    whole = _joined(kind, sound)
+    places = {name: place for place, name in enumerate(whole["id"].to_pylist())}
+    ordered = [places[name] for name in header.tasks if name in places]
+    return Contents(header, whole.take(pa.array(ordered, pa.int64())), len(tables) - len(sound))
 
 
-def _joined(tables: Sequence[pa.Table], schema: pa.Schema) -> pa.Table:
-    """Return tables as one; columns that are younger than a table are empty in its rows."""
-    return pa.concat_tables([schema.empty_table(), *tables], promote_options="default")
+def _tables(folder: Path) -> list[pa.Table | None]:
+    for listing in range(_LISTINGS):
+        try:
+            return [shard.read() for shard in shards(folder)]
+        except FileNotFoundError:  # joined with others since it was listed
+            if listing == _LISTINGS - 1:
+                raise
+    return []
 
 
-def latest(table: pa.Table) -> pa.Table:
-    """Return the last row of each task."""
+def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables as one, with the last row of each task; columns that a table lacks are empty in it."""
+    empty = _SCHEMAS[kind].empty_table()
+    table = pa.concat_tables([empty, *tables], promote_options="default")
     last = {name: place for place, name in enumerate(table["id"].to_pylist())}
     if len(last) == table.num_rows:
         return table
     return table.take(pa.array(last.values(), pa.int64()))
 
 
-def _own_folder(folder: Path) -> Path:
-    """Return a folder of ours, made if need be: what lies behind a link is somebody else's."""
-    if folder.is_symlink():
-        raise arguments.refuse(
-            "out", str(folder), "a folder, not a link", "name a folder of its own for the sweep"
-        )
-    folder.mkdir(exist_ok=True)
-    return folder
-
-
-def _checked(folder: Path) -> Path:
-    if folder.exists() and not folder.is_dir():
-        raise arguments.refuse("out", str(folder), "a folder", "name one that may be written to")
-    folder.mkdir(parents=True, exist_ok=True)
-    ours = {*_OWN, *(path.name for path in leftovers(folder))}
-    strange = sorted({path.name for path in folder.iterdir()} - ours)
-    if strange and not (folder / "run.json").exists():
-        raise arguments.refuse(
-            "out",
-            str(folder),
-            f"empty or the folder of a sweep, without {strange[0]!r}",
-            "name another",
-        )
-    return folder
+def _digest(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()

@@ -16,11 +16,11 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 
 from simonides import arguments
-from simonides.experiments import store as keeping
+from simonides.experiments import store as stores
 from simonides.experiments.cluster import checked_address, cluster_batches
 from simonides.experiments.expand import expand
 from simonides.experiments.local import local_batches
-from simonides.experiments.record import Status
+from simonides.experiments.record import TaskStatus
 from simonides.writing import write_whole
 
 if TYPE_CHECKING:
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
 
     from simonides.experiments.record import Record
     from simonides.experiments.spec import Spec
-    from simonides.experiments.store import Kept, Store
+    from simonides.experiments.store import Contents, Store
     from simonides.experiments.task import Task
 
 _REASONS_SHOWN = 5
+"""Different reasons of failures that a tally lists: few enough to read, and the rest are in the rows."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def run(
     if dask is not None:
         checked_address(dask)
     tasks = expand(spec)
-    with keeping.writing(out, spec, tasks) as store:
+    with stores.writing(out, spec, tasks) as store:
         if store.quarantined:
             warnings.warn(
                 f"{len(store.quarantined)} damaged files were moved to "
@@ -110,17 +111,17 @@ def run(
 
 def status(out: str | Path) -> Tally:
     """Return how the sweep in a folder stands, also while it runs."""
-    kept = keeping.read(out, "rows")
-    ends = kept.table.select(["status", "reason"]).to_pylist()
+    contents = stores.read(out, "rows")
+    ends = contents.table.select(["status", "reason"]).to_pylist()
     failures = Counter(
-        f"{end['status']}: {end['reason']}" for end in ends if end["status"] != Status.DONE
+        f"{end['status']}: {end['reason']}" for end in ends if end["status"] != TaskStatus.DONE
     )
     failed = failures.total()
     return Tally(
-        len(kept.header.tasks),
+        len(contents.header.tasks),
         len(ends) - failed,
         failed,
-        kept.damaged,
+        contents.damaged,
         tuple(f"{times} x {reason}" for reason, times in failures.most_common(_REASONS_SHOWN)),
     )
 
@@ -151,26 +152,27 @@ def export(out: str | Path, path: str | Path) -> int:
         raise arguments.refuse("file", str(path), "a name ending in .parquet or .csv", "choose one")
     if not target.parent.is_dir():
         raise arguments.refuse("file", str(path), "in a folder that exists", "make it first")
-    kept = _read(out, "rows")
+    contents = _read(out, "rows")
+    table, header = contents.table, contents.header
     sink = pa.BufferOutputStream()
     if target.suffix == ".csv":
-        pyarrow.csv.write_csv(kept.table, sink)
+        pyarrow.csv.write_csv(table, sink)
     else:
-        origin = {"spec": json.dumps(kept.header.spec.mapping()), "version": kept.header.version}
-        pq.write_table(kept.table.replace_schema_metadata(origin), sink, compression="zstd")
+        origin = {"spec": json.dumps(header.spec.mapping()), "version": header.version}
+        pq.write_table(table.replace_schema_metadata(origin), sink, compression="zstd")
     write_whole(target, sink.getvalue().to_pybytes())
-    return int(kept.table.num_rows)
+    return int(table.num_rows)
 
 
-def _read(out: str | Path, kind: str) -> Kept:
-    kept = keeping.read(out, kind)
-    if kept.damaged:
+def _read(out: str | Path, kind: str) -> Contents:
+    contents = stores.read(out, kind)
+    if contents.damaged:
         warnings.warn(
-            f"{kept.damaged} damaged files in {Path(out) / kind} are left out; "
+            f"{contents.damaged} damaged files in {Path(out) / kind} are left out; "
             "run the sweep again to measure them anew",
             stacklevel=3,
         )
-    return kept
+    return contents
 
 
 def _keep(batches: Generator[list[Record]], store: Store, watch: Callable[[], None]) -> None:
@@ -191,13 +193,12 @@ def _missing(tasks: Sequence[Task], store: Store, retry_failed: bool) -> list[Ta
 
     Tasks of one instance follow each other, so that a process need not draw it anew for each.
     """
-    settled = [
-        name for name, ended in store.statuses.items() if ended is Status.DONE or not retry_failed
-    ]
-    missing = {task.id: task for task in tasks}
-    for name in settled:
-        missing.pop(name, None)
-    return sorted(missing.values(), key=_order)
+
+    def settled(task: Task) -> bool:
+        status = store.statuses.get(task.id)
+        return status is TaskStatus.DONE or (status is not None and not retry_failed)
+
+    return sorted((task for task in tasks if not settled(task)), key=_order)
 
 
 def _order(task: Task) -> tuple[Any, ...]:
@@ -206,7 +207,7 @@ def _order(task: Task) -> tuple[Any, ...]:
 
 def _tally(tasks: Sequence[Task], store: Store) -> Tally:
     statuses = [store.statuses[task.id] for task in tasks if task.id in store.statuses]
-    done = statuses.count(Status.DONE)
+    done = statuses.count(TaskStatus.DONE)
     return Tally(len(tasks), done, len(statuses) - done)
 
 

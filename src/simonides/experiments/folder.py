@@ -1,0 +1,169 @@
+"""A sweep's folder: what it says about itself, who writes to it, and what in it is ours.
+
+``run.json`` holds format, version, spec, and the tasks in their order. ``lock`` is held by the one
+writer; the system keeps it, not the file, so that a run that was killed holds none.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import re
+import stat
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from simonides import __version__, arguments
+from simonides.experiments.spec import Spec
+from simonides.failures import BadArgumentError
+from simonides.writing import leftovers, write_whole
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+FORMAT = 1
+"""Of the folder; a reader of another number refuses it."""
+
+KINDS = ("rows", "arrays")
+"""The folders of shards."""
+
+_HEADER = "run.json"
+_OWN = {"lock", _HEADER, "quarantine", *KINDS}
+
+_HOLDER = re.compile(rb"(process \d+)?")
+"""All that a lock of ours ever holds."""
+
+_MOST_READ = 64
+"""Bytes of a lock to look at: more than "process" and any number, little of a file that is not ours."""
+
+
+@dataclass(frozen=True)
+class Header:
+    """The contents of ``run.json``."""
+
+    spec: Spec
+    tasks: tuple[str, ...]
+    version: str = __version__
+
+    def write(self, folder: Path) -> None:
+        """Write it to a run's folder."""
+        content = {
+            "format": FORMAT,
+            "version": self.version,
+            "spec": self.spec.mapping(),
+            "tasks": self.tasks,
+        }
+        write_whole(folder / _HEADER, json.dumps(content, indent=1).encode())
+
+
+def read_header(folder: Path) -> Header | None:
+    """Return a folder's header, or None if it has none."""
+    try:
+        content = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
+        made_by, version = content["format"], content["version"]
+    except FileNotFoundError:
+        return None
+    except (ValueError, TypeError, KeyError) as error:
+        raise _damaged(folder, error) from None
+    if made_by != FORMAT:
+        raise _refused(
+            folder,
+            f"a run of format {FORMAT}, not {made_by}",
+            f"simonides {version} wrote it and can read it; nothing was changed",
+        )
+    try:
+        return Header(Spec.of(content["spec"]), tuple(content["tasks"]), version)
+    except (BadArgumentError, TypeError, KeyError) as error:
+        if version != __version__:
+            raise other_version(folder, version) from None
+        raise _damaged(folder, error) from None
+
+
+def other_version(folder: Path, version: str) -> BadArgumentError:
+    """Return the refusal to add to what another version measured."""
+    return _refused(
+        folder,
+        f"a run of simonides {__version__}, not {version}",
+        "start a new folder, or go on with that version; nothing was changed",
+    )
+
+
+def checked(folder: Path) -> Path:
+    """Return a folder for a sweep, made if need be; one with something else in it is refused."""
+    if folder.exists() and not folder.is_dir():
+        raise _refused(folder, "a folder", "name one that may be written to")
+    folder.mkdir(parents=True, exist_ok=True)
+    ours = {*_OWN, *(path.name for path in leftovers(folder))}
+    strange = sorted({path.name for path in folder.iterdir()} - ours)
+    if strange and not (folder / _HEADER).exists():
+        raise _refused(
+            folder, f"empty or the folder of a sweep, without {strange[0]!r}", "name another"
+        )
+    return folder
+
+
+def own_folder(folder: Path) -> Path:
+    """Return a folder of ours, made if need be: what lies behind a link is somebody else's."""
+    if folder.is_symlink():
+        raise _refused(folder, "a folder, not a link", "name a folder of its own for the sweep")
+    folder.mkdir(exist_ok=True)
+    return folder
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the folder's lock, or refuse if another run holds it or the file is not ours."""
+    handle = _opened(folder / "lock")
+    try:
+        holder = os.pread(handle, _MOST_READ, 0)
+        if not _HOLDER.fullmatch(holder):
+            raise _foreign(folder)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise _refused(
+                folder,
+                "free",
+                f"{holder.decode() or 'another process'} is running a sweep there; "
+                "wait for it or choose another folder",
+            ) from None
+        os.ftruncate(handle, 0)
+        os.pwrite(handle, f"process {os.getpid()}".encode(), 0)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _opened(path: Path) -> int:
+    """Open a lock, made if need be; a link is not followed, and a pipe does not block."""
+    try:
+        handle = os.open(
+            path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o666
+        )
+    except OSError:
+        if path.is_symlink() or path.is_dir():
+            raise _foreign(path.parent) from None
+        raise
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise _foreign(path.parent)
+    return handle
+
+
+def _foreign(folder: Path) -> BadArgumentError:
+    return _refused(folder, "without a 'lock' that no sweep made", "name another")
+
+
+def _damaged(folder: Path, error: Exception) -> BadArgumentError:
+    return _refused(
+        folder,
+        f"a run with a readable {_HEADER}",
+        f"{type(error).__name__}; remove that file and run the spec again, results are kept",
+    )
+
+
+def _refused(folder: Path, condition: str, remedy: str) -> BadArgumentError:
+    return arguments.refuse("out", str(folder), condition, remedy)
