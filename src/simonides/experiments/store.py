@@ -42,7 +42,7 @@ _SCHEMAS = dict(zip(KINDS, (record.ROWS, record.ARRAYS), strict=True))
 _NAME = re.compile(r"(\d{8})-([0-9a-f]{32})\.parquet")
 
 _LISTINGS = 5
-"""Times a reader lists a folder whose shards are joined as it reads: writers join them once, at their end."""
+"""Times a reader lists a folder whose shards are joined meanwhile: writers join them once, at their end."""
 
 
 @dataclass(frozen=True)
