@@ -15,7 +15,7 @@ from simonides.reproduction.claims.claim import Agreement as Verdict
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import claims as signal
 from simonides.signal.paper import figures as signals
-from simonides.signal.paper.figures import ABOVE, BELOW
+from simonides.signal.paper.curves import ABOVE, BELOW
 
 pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides.estimate import Estimate
-from simonides.reproduction.claims.claim import PaperClaim as Claim
-from simonides.reproduction.claims.claim import graded, is_near
+from simonides.reproduction.claims.claim import PaperClaim, graded, is_near
 from simonides.signal.outcome import OUTCOMES, Outcome
-from simonides.signal.paper.curves import PLACEMENTS
-from simonides.signal.paper.figures import ABOVE, BELOW
+from simonides.signal.paper.curves import ABOVE, BELOW, PLACEMENTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from simonides.curves.table import Table
 
     Tables = Mapping[str, Table]
+
+_claim = partial(PaperClaim, topic="signal")
 
 _COSINE_SLACK = 0.03
 """What a cosine may be off by beyond its error: what 128 tokens, instead of very many, change in theory."""
@@ -30,72 +31,68 @@ _COLLAPSED = 1e-9
 _LEARNED, _NOT_LEARNED = 0.5, 0.05
 """Of the loss of guessing by frequency: more is learned, less is not."""
 
-_NAMES = {("post", False): "post-norm", ("pre", False): "pre-norm"} | {
-    ("post", True): "centred post-norm",
-    ("pre", True): "centred pre-norm",
-}
+_NAMES = ("post-norm", "pre-norm", "centred post-norm", "centred pre-norm")
+"""Of ``PLACEMENTS``."""
 
 
-def rank_collapse(tables: Tables) -> Claim:
+def rank_collapse(tables: Tables) -> PaperClaim:
     """Check that tokens collapse below freezing as fast as the limit says, and faster than above it."""
     table = tables["measured"]
     below, above = (table.where("beta", beta).records() for beta in (BELOW, ABOVE))
     place = _furthest_apart(below, above)
-    row, found = below[place], _cosine(below[place])
+    row, cosine = below[place], _cosine(below[place])
     rate, other = _rate(below, "cosine_simulated"), _rate(above, "cosine_simulated")
     limit, exact, slower = (
         _rate(rows, column).value
         for rows, column in ((below, "cosine_limit"), (below, "cosine"), (above, "cosine_limit"))
     )
     slack = abs(limit - slower) / 4
-    return Claim(
+    return _claim(
         "rank-collapse",
         f"Low-variance regime, β = {BELOW:g} below β_c: attention averages, and the tokens of "
         "post-norm blocks collapse onto one direction (its Fig. 1)",
         f"cosine {row['cosine_limit']:.3f} after {row['layer']:.0f} blocks, and log(1 − cosine) falls by "
         f"{-limit:.3f} per block in the second half, in the limit of many tokens",
-        f"{found} and {rate.scaled(-1)} (at β = {ABOVE:g} {other.scaled(-1)}); finite-size theory "
+        f"{cosine} and {rate.scaled(-1)} (at β = {ABOVE:g} {other.scaled(-1)}); finite-size theory "
         f"{row['cosine']:.3f} and {-exact:.3f}",
         graded(
-            is_near(found, row["cosine_limit"], _COSINE_SLACK) and is_near(rate, limit, slack),
-            is_near(found, row["cosine"], _COSINE_SLACK) and is_near(rate, exact, slack),
+            is_near(cosine, row["cosine_limit"], _COSINE_SLACK) and is_near(rate, limit, slack),
+            is_near(cosine, row["cosine"], _COSINE_SLACK) and is_near(rate, exact, slack),
         ),
         "signal/depth.json, Figure signal-depth",
         "agrees: the cosine, where theory has the two betas furthest apart, within 3 standard errors and "
         "0.03, about what 128 tokens change in theory, and its rate of collapse within 3 and a quarter of "
         "what theory has between the betas; in part: so close to finite-size theory",
-        topic="signal",
     )
 
 
-def signal_preserved(tables: Tables) -> Claim:
+def signal_preserved(tables: Tables) -> PaperClaim:
     """Check that strong scores delay the collapse."""
     table = tables["measured"]
     above, below = (table.where("beta", beta).records() for beta in (ABOVE, BELOW))
     middle = len(above) // 2
     rows = above[middle:]
     gap = max(abs(row["cosine"] - row["cosine_simulated"]) for row in rows)
-    found, low = _cosine(above[middle]), _cosine(below[middle])
-    apart = low.value - found.value > 3 * math.hypot(low.stderr, found.stderr)
+    high, low = _cosine(above[middle]), _cosine(below[middle])
+    apart = low.value - high.value > 3 * math.hypot(low.stderr, high.stderr)
     expected = above[middle]["cosine_limit"]
-    return Claim(
+    return _claim(
         "signal-preserved",
         f"High-variance regime, β = {ABOVE:g} above β_c: tokens stay apart for longer (its Fig. 1)",
         f"cosine {expected:.3f} after {above[middle]['layer']:.0f} blocks, in the limit",
-        f"{found} (below freezing {low}); finite-size theory {above[middle]['cosine']:.3f}, at most "
+        f"{high} (below freezing {low}); finite-size theory {above[middle]['cosine']:.3f}, at most "
         f"{gap:.3f} off in the second half",
         graded(
-            apart and is_near(found, expected, _COSINE_SLACK),
-            apart and is_near(found, above[middle]["cosine"], _COSINE_SLACK),
+            apart and is_near(high, expected, _COSINE_SLACK),
+            apart and is_near(high, above[middle]["cosine"], _COSINE_SLACK),
         ),
         "signal/depth.json, Figure signal-depth",
         "agrees: half way through, lower than below freezing by over 3 standard errors, and within 3 and "
         "0.03 of the limit, about what 128 tokens change in theory; in part: of finite-size theory",
-        topic="signal",
     )
 
 
-def entropy_collapse(tables: Tables) -> Claim:
+def entropy_collapse(tables: Tables) -> PaperClaim:
     """Check participation and entropy of attention on both sides of freezing."""
     words, whole, part = [], [], []
     for row in tables["attention"].records():
@@ -114,7 +111,7 @@ def entropy_collapse(tables: Tables) -> Claim:
             f"{row['participation_theory']:.3f}), H / log T = {entropy} (limit "
             f"{row['entropy_limit']:.3f}, finite size {row['entropy_theory']:.3f})"
         )
-    return Claim(
+    return _claim(
         "entropy-collapse",
         "Attention is a Random Energy Model: above β_c it condenses on few keys, Y = 1 − β_c/β, and its "
         "entropy is lost",
@@ -124,31 +121,29 @@ def entropy_collapse(tables: Tables) -> Claim:
         "signal/depth.json",
         "agrees: Y and H / log T on both sides within 3 standard errors and 0.02 of the limit, a quarter "
         "of what 128 tokens change Y by in theory above freezing; in part: of finite-size theory",
-        topic="signal",
     )
 
 
-def critical_skip(tables: Tables) -> Claim:
+def critical_skip(tables: Tables) -> PaperClaim:
     """Check that the critical skip leads to the target cosine."""
     table = tables["measured"]
     critical, target = table.settings["critical"], table.settings["target"]
-    row = min(table.records(), key=lambda one: abs(one["skip"] - critical))
-    found = Estimate(row["cosine"], row["cosine_stderr"])
-    return Claim(
+    row = min(table.records(), key=lambda row: abs(row["skip"] - critical))
+    cosine = Estimate(row["cosine"], row["cosine_stderr"])
+    return _claim(
         "critical-skip",
         f"Low-variance regime: the critical skip for {table.settings['layers']:.0f} post-norm blocks of "
         f"attention to keep the cosine below {target:g}",
         f"cosine {target:g} at α = {critical:.3f}",
-        f"{found} there",
-        graded(is_near(found, target, _COSINE_SLACK), is_near(found, target, 3 * _COSINE_SLACK)),
+        f"{cosine} there",
+        graded(is_near(cosine, target, _COSINE_SLACK), is_near(cosine, target, 3 * _COSINE_SLACK)),
         "signal/skip.json, Figure signal-skip",
         "agrees: within 3 standard errors and 0.03, less than a skip 10% off changes the cosine by; in "
         "part: 0.09, less than one 25% off does",
-        topic="signal",
     )
 
 
-def layer_norm(tables: Tables) -> Claim:
+def layer_norm(tables: Tables) -> PaperClaim:
     """Check how each place of the LayerNorm collapses, and that centred attention does not."""
     table = tables["measured"]
     cases = [table.where("placement", float(number)).records() for number in range(len(PLACEMENTS))]
@@ -156,16 +151,16 @@ def layer_norm(tables: Tables) -> Claim:
     shapes = post[0] < post[1] and pre[1] < pre[0]
     early = _furthest_apart(cases[0], cases[1])
     words, expected, whole, part = [], [], [], []
-    for place, rows in zip(PLACEMENTS, cases, strict=True):
-        row = rows[-1 if place[1] else early]
-        found = _cosine(row)
-        whole.append(is_near(found, row["cosine_limit"], _COSINE_SLACK))
-        part.append(is_near(found, row["cosine"], _COSINE_SLACK))
+    for name, (_, centred), rows in zip(_NAMES, PLACEMENTS, cases, strict=True):
+        row = rows[-1 if centred else early]
+        cosine = _cosine(row)
+        whole.append(is_near(cosine, row["cosine_limit"], _COSINE_SLACK))
+        part.append(is_near(cosine, row["cosine"], _COSINE_SLACK))
         words.append(
-            f"{_NAMES[place]} {found.value:.3f} ± {found.stderr:.3f} (finite size {row['cosine']:.3f})"
+            f"{name} {cosine.value:.3f} ± {cosine.stderr:.3f} (finite size {row['cosine']:.3f})"
         )
-        expected.append(f"{_NAMES[place]} {row['cosine_limit']:.3f}")
-    return Claim(
+        expected.append(f"{name} {row['cosine_limit']:.3f}")
+    return _claim(
         "layer-norm",
         "Post-norm collapses exponentially, pre-norm by a power law, and gain-controlled (centred) "
         "attention prevents collapse",
@@ -178,7 +173,6 @@ def layer_norm(tables: Tables) -> Claim:
         "agrees: each curve closer to its own kind of line, and cosines, plain ones where theory has them "
         "furthest apart and centred ones after the last block, within 3 standard errors and 0.03 of the "
         "limit, about what 128 tokens change in theory; in part: of finite-size theory",
-        topic="signal",
     )
 
 
@@ -188,11 +182,11 @@ def straightness(rows: list[dict[str, float]]) -> tuple[float, float]:
     Of the blocks after which tokens are nearer to one direction than not, and rounding does not show;
     infinite where these are too few for a line to be missed.
     """
-    kept = [row for row in rows if row["layer"] and _COLLAPSED < 1 - row["cosine_simulated"] < 0.5]
-    if len(kept) < 3:
+    blocks = [(row["layer"], 1 - row["cosine_simulated"]) for row in rows]
+    blocks = [(layer, gap) for layer, gap in blocks if layer and _COLLAPSED < gap < 0.5]
+    if len(blocks) < 3:
         return math.inf, math.inf
-    depth = np.array([row["layer"] for row in kept])
-    height = np.log([1 - row["cosine_simulated"] for row in kept])
+    depth, height = np.array(blocks)[:, 0], np.log([gap for _, gap in blocks])
     in_depth, in_log = (
         float(np.std(height - np.polyval(np.polyfit(across, height, 1), across)))
         for across in (depth, np.log(depth))
@@ -200,7 +194,7 @@ def straightness(rows: list[dict[str, float]]) -> tuple[float, float]:
     return in_depth, in_log
 
 
-def query_gradients(tables: Tables) -> Claim:
+def query_gradients(tables: Tables) -> PaperClaim:
     """Check that query weights see no gradient below freezing, and the predicted one above."""
     table = tables["measured"]
     critical = table.settings["critical"]
@@ -214,7 +208,7 @@ def query_gradients(tables: Tables) -> Claim:
         for row in (low, high)
     ]
     off = [abs(row["query"] / row["query_simulated"] - 1) for row in rows[len(rows) // 2 :]]
-    return Claim(
+    return _claim(
         "query-gradients",
         "Gradients of the query weights vanish below β_c and grow above it",
         f"0 below, {high['query_limit']:.3f} at β = {high['beta']:g} (T |∂W_Q|² / d² √log T)",
@@ -228,16 +222,15 @@ def query_gradients(tables: Tables) -> Claim:
         "signal/gradients.json, Figure signal-gradients",
         "agrees: at half β_c within 3 standard errors and 0.005 of 0, 2% of the limit at the largest β, "
         "and there within 3 and 0.02, less than a tenth of it; in part: below less than a third of above",
-        topic="signal",
     )
 
 
-def diagram(tables: Tables) -> Claim:
+def diagram(tables: Tables) -> PaperClaim:
     """Check predicted classes on networks run at points of the diagram."""
     rows = tables["measured"].records()
     agreeing = sum(row["predicted"] == row["outcome"] for row in rows)
     errors = [row["cosine_predicted"] - row["cosine"] for row in rows]
-    return Claim(
+    return _claim(
         "trainability",
         "Trainability diagrams identify which initialisations fail, and how",
         "classes as predicted",
@@ -247,11 +240,10 @@ def diagram(tables: Tables) -> Claim:
         "signal/trainability.json, Figure signal-trainability",
         "agrees: all points; in part: four of five, as a class changes at once across a border, which a "
         "point may lie near",
-        topic="signal",
     )
 
 
-def training_outcomes(tables: Tables) -> Claim:
+def training_outcomes(tables: Tables) -> PaperClaim:
     """Check that models train where the diagram says so."""
     rows = tables["measured"].records()
     by_class: dict[Outcome, list[dict[str, float]]] = {}
@@ -269,7 +261,7 @@ def training_outcomes(tables: Tables) -> Claim:
         f"{name} {', '.join(f'{100 * share:.0f}%' for share in shares)}"
         for name, shares in learned.items()
     ]
-    return Claim(
+    return _claim(
         "training-outcomes",
         "Models train from initialisations in the trainable region, and not from collapsed ones",
         "as the class says",
@@ -280,11 +272,10 @@ def training_outcomes(tables: Tables) -> Claim:
         "signal/training.json, Figure signal-training",
         "agrees: trainable models remove more than half of the loss, those of collapsed rank less than a "
         "twentieth, and frozen ones take longer than every trainable one; in part: but for the frozen",
-        topic="signal",
     )
 
 
-_CLAIMS: tuple[tuple[str, Callable[[Tables], Claim]], ...] = (
+_CLAIMS: tuple[tuple[str, Callable[[Tables], PaperClaim]], ...] = (
     ("signal-depth", rank_collapse),
     ("signal-depth", signal_preserved),
     ("signal-depth", entropy_collapse),
@@ -296,14 +287,14 @@ _CLAIMS: tuple[tuple[str, Callable[[Tables], Claim]], ...] = (
 )
 
 
-def signal_claims(tables: Mapping[str, Tables]) -> list[Claim]:
+def signal_claims(tables: Mapping[str, Tables]) -> list[PaperClaim]:
     """Return the claims that the tables of these figures can check; ``tables`` by the figure's name."""
     return [check(tables[figure]) for figure, check in _CLAIMS if figure in tables]
 
 
-def _furthest_apart(one: list[dict[str, float]], other: list[dict[str, float]]) -> int:
+def _furthest_apart(case: list[dict[str, float]], other: list[dict[str, float]]) -> int:
     """Return after how many blocks two cases differ most in the limit."""
-    gaps = [abs(a["cosine_limit"] - b["cosine_limit"]) for a, b in zip(one, other, strict=True)]
+    gaps = [abs(a["cosine_limit"] - b["cosine_limit"]) for a, b in zip(case, other, strict=True)]
     return int(np.argmax(gaps))
 
 

@@ -6,7 +6,7 @@ import math
 import warnings
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,35 +31,35 @@ if TYPE_CHECKING:
 
 _TOKENS = (64, 512, 8192)
 _SEEDS = range(4)
+"""Of the networks beside a curve: enough for an error bar, few enough to draw it in seconds."""
 
 PLACEMENTS: tuple[tuple[Norm, bool], ...] = (
-    ("post", False),
-    ("pre", False),
-    ("post", True),
-    ("pre", True),
+    *(("post", False), ("pre", False)),
+    *(("post", True), ("pre", True)),
 )
-BETAS = (0.5, 3.0)
+"""Where LayerNorm stands, and whether attention is centred."""
+
+BETAS = BELOW, ABOVE = 0.5, 3.0
+"""Beta below and above freezing, as in the paper's first figure."""
 
 
 def attention(_dim: int) -> Table:
     """Return participation and entropy of attention against beta, exact and in the limit."""
     rows = []
-    for tokens in _TOKENS:
-        limit = asymptotic_statistics(tokens)
-        for beta in np.linspace(0.05, 4, 60):
-            variance = float(beta**2) * math.log(tokens)
-            found = row_moments(variance, tokens)
-            far = limit(np.array(variance), np.array(0.0))
-            rows.append(
-                {
-                    "tokens": float(tokens),
-                    "beta": float(beta),
-                    "participation": found.participation,
-                    "participation_limit": float(far.participation),
-                    "entropy_fraction": found.entropy / math.log(tokens),
-                    "entropy_fraction_limit": float(far.entropy) / math.log(tokens),
-                }
-            )
+    for tokens, beta in product(_TOKENS, np.linspace(0.05, 4, 60)):
+        variance = float(beta**2) * math.log(tokens)
+        exact = row_moments(variance, tokens)
+        limit = asymptotic_statistics(tokens)(np.array(variance), np.array(0.0))
+        rows.append(
+            {
+                "tokens": float(tokens),
+                "beta": float(beta),
+                "participation": exact.participation,
+                "participation_limit": float(limit.participation),
+                "entropy_fraction": exact.entropy / math.log(tokens),
+                "entropy_fraction_limit": float(limit.entropy) / math.log(tokens),
+            }
+        )
     return stacked("attention", "Attention freezes slowly", rows, critical=math.sqrt(2))
 
 
@@ -71,42 +71,32 @@ def depth(_dim: int) -> Table:
 
 def depth_of(architecture: Architecture, seeds: range) -> Table:
     """Return theory, its limit and simulated networks through depth, at two betas."""
-    rows = []
+    parts = []
     networks = [replace(architecture, beta=beta) for beta in BETAS]
     for run in simulate_each(networks, seeds, backward=False):
-        asked = run.architecture
-        exact, limit = propagate(asked), _limit(asked)
-        for layer in range(asked.layers + 1):
-            rows.append(
-                {
-                    "beta": asked.beta,
-                    "layer": float(layer),
-                    "cosine": float(exact.cosine[layer]),
-                    "cosine_limit": float(limit.cosine[layer]),
-                    "cosine_simulated": float(run.mean.cosine[layer]),
-                    "cosine_simulated_stderr": float(run.stderr.cosine[layer]),
-                }
-            )
+        limit = quietly(run.architecture, "asymptotic")
+        parts.append(
+            {
+                "beta": run.architecture.beta,
+                "layer": np.arange(architecture.layers + 1.0),
+                "cosine": propagate(run.architecture).cosine,
+                "cosine_limit": limit.cosine,
+                "cosine_simulated": run.mean.cosine,
+                "cosine_simulated_stderr": run.stderr.cosine,
+            }
+        )
     sizes = {name: float(getattr(architecture, name)) for name in ("tokens", "dim", "layers")}
-    return stacked("depth", "Tokens align with depth", rows, **sizes, networks=float(len(seeds)))
+    return joined("depth", "Tokens align with depth", parts, **sizes, networks=float(len(seeds)))
 
 
 def placement(_dim: int) -> Table:
     """Return the cosine through depth for each place of the LayerNorm, plain and centred."""
-    rows = []
+    parts = []
     for number, (norm, centred) in enumerate(PLACEMENTS):
-        asked = replace(PLACEMENT, norm=norm, centred=centred)
-        found = propagate(asked)
-        for layer in range(asked.layers + 1):
-            rows.append(
-                {
-                    "placement": float(number),
-                    "layer": float(layer),
-                    "cosine": float(found.cosine[layer]),
-                    "norm": float(found.norm[layer]),
-                }
-            )
-    return stacked("placement", "Where LayerNorm stands", rows)
+        way = propagate(replace(PLACEMENT, norm=norm, centred=centred))
+        layers = np.arange(PLACEMENT.layers + 1.0)
+        parts.append({"placement": number, "layer": layers, "cosine": way.cosine, "norm": way.norm})
+    return joined("placement", "Where LayerNorm stands", parts)
 
 
 def gradients(_dim: int) -> Table:
@@ -121,16 +111,16 @@ def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], seeds
         one_layer(dim, tokens, float(beta)) for (dim, tokens), beta in product(sizes, betas)
     ]
     for run in simulate_each(networks, seeds):
-        asked = run.architecture
-        dim, tokens = asked.dim, asked.tokens
+        dim, tokens = run.architecture.dim, run.architecture.tokens
         scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens
+        exact, limit = quietly(run.architecture), quietly(run.architecture, "asymptotic")
         rows.append(
             {
                 "dim": float(dim),
                 "tokens": float(tokens),
-                "beta": asked.beta,
-                "query": float(_quiet(asked).gradients.query[0]) / scale,
-                "query_limit": float(_limit(asked).gradients.query[0]) / scale,
+                "beta": run.architecture.beta,
+                "query": float(exact.gradients.query[0]) / scale,
+                "query_limit": float(limit.gradients.query[0]) / scale,
                 "query_simulated": float(run.mean.query[0]) / scale,
                 "query_simulated_stderr": float(run.stderr.query[0]) / scale,
             }
@@ -145,92 +135,88 @@ def gradients_table(rows: list[dict[str, float]]) -> Table:
 
 def one_layer(dim: int, tokens: int, beta: float) -> Architecture:
     """Return attention alone on independent tokens: the setting of the paper's gradient figure."""
-    return Architecture(
-        tokens=tokens,
-        dim=dim,
-        layers=1,
-        activation=None,
-        norm="pre",
-        attention_skip=0.0,
-        cosine=0.0,
-        beta=beta,
-    )
+    alone: dict[str, Any] = {"activation": None, "norm": "pre", "attention_skip": 0.0}
+    return Architecture(tokens=tokens, dim=dim, layers=1, cosine=0.0, beta=beta, **alone)
 
 
 def trainability(_dim: int) -> Table:
     """Return a trainability diagram over beta and skip, post-norm."""
-    asked = Architecture(tokens=512, dim=768, layers=24, heads=12, activation="gelu")
-    return diagram_of(asked, np.linspace(0.1, 4, 60), np.linspace(0.3, 5, 60))
+    network = Architecture(tokens=512, dim=768, layers=24, heads=12, activation="gelu")
+    return diagram_of(network, np.linspace(0.1, 4, 60), np.linspace(0.3, 5, 60))
 
 
 def diagram_of(architecture: Architecture, betas: Iterable[float], skips: Iterable[float]) -> Table:
     """Return a diagram over beta and skip; what is drawn with it says where theory is poor."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)
-        found = trainability_diagram(architecture, ("beta", betas), ("skip", skips))
-    return diagram_table(found)
+        return diagram_table(trainability_diagram(architecture, ("beta", betas), ("skip", skips)))
 
 
-def diagram_table(found: Diagram) -> Table:
+def diagram_table(diagram: Diagram) -> Table:
     """Return a diagram as a table: one row for each point."""
-    y, x = np.meshgrid(found.y_axis.values, found.x_axis.values, indexing="ij")
+    y, x = np.meshgrid(diagram.y_axis.values, diagram.x_axis.values, indexing="ij")
     columns = {
-        found.x_axis.name: x.ravel(),
-        found.y_axis.name: y.ravel(),
-        "outcome": found.outcome.ravel().astype(float),
-        "cosine": found.cosine.ravel(),
-        "least_entropy": found.least_entropy.ravel(),
-        "gradient": found.gradient.ravel(),
+        diagram.x_axis.name: x.ravel(),
+        diagram.y_axis.name: y.ravel(),
+        "outcome": diagram.outcome.ravel().astype(float),
+        "cosine": diagram.cosine.ravel(),
+        "least_entropy": diagram.least_entropy.ravel(),
+        "gradient": diagram.gradient.ravel(),
     }
-    asked = found.architecture
-    title = f"Trainability of {asked.layers} {asked.norm}-norm blocks, {asked.tokens:,} tokens"
+    network = diagram.architecture
+    title = (
+        f"Trainability of {network.layers} {network.norm}-norm blocks, {network.tokens:,} tokens"
+    )
     return Table("trainability", title, columns, {"columns": x.shape[1], "rows": x.shape[0]})
 
 
-def propagation_table(found: Propagation) -> Table:
+def propagation_table(way: Propagation) -> Table:
     """Return a propagation as a table: one row for each block."""
-    asked = found.architecture
+    network = way.architecture
     columns = {
-        "layer": np.arange(1.0, asked.layers + 1),
-        "cosine": found.cosine[1:],
-        "norm": found.norm[1:],
-        "entropy_fraction": found.entropy_fraction,
-        "participation": found.participation,
-        "beta": found.beta,
-        "beta_critical": found.beta_critical,
-        "gradient": found.gradients.tokens[:-1],
-        "query_gradient": found.gradients.query,
-        "value_gradient": found.gradients.value,
+        "layer": np.arange(1.0, network.layers + 1),
+        "cosine": way.cosine[1:],
+        "norm": way.norm[1:],
+        "entropy_fraction": way.entropy_fraction,
+        "participation": way.participation,
+        "beta": way.beta,
+        "beta_critical": way.beta_critical,
+        "gradient": way.gradients.tokens[:-1],
+        "query_gradient": way.gradients.query,
+        "value_gradient": way.gradients.value,
     }
-    title = f"{asked.layers} {asked.norm}-norm blocks, {asked.tokens:,} tokens: {found.outcome}"
-    return Table("propagation", title, columns, {"cosine_start": asked.cosine})
+    title = f"{network.layers} {network.norm}-norm blocks, {network.tokens:,} tokens: {way.outcome}"
+    return Table("propagation", title, columns, {"cosine_start": network.cosine})
 
 
-def measurement_table(found: ModelMeasurement, title: str) -> Table:
+def measurement_table(measured: ModelMeasurement, title: str) -> Table:
     """Return what was measured in a model as a table: one row for each block, theory where there is one."""
-    even = math.log(found.tokens)
     columns = {
-        "layer": np.arange(1.0, found.entropy.size + 1),
-        "cosine": found.cosine[1:],
-        "entropy_fraction": found.entropy / even,
-        "participation": found.participation,
+        "layer": np.arange(1.0, measured.entropy.size + 1),
+        "cosine": measured.cosine[1:],
+        "entropy_fraction": measured.entropy / math.log(measured.tokens),
+        "participation": measured.participation,
     }
-    if found.theory is not None:
+    if measured.theory is not None:
         columns |= {
-            "cosine_theory": found.theory.cosine[1:],
-            "entropy_fraction_theory": found.theory.entropy_fraction,
-            "participation_theory": found.theory.participation,
+            "cosine_theory": measured.theory.cosine[1:],
+            "entropy_fraction_theory": measured.theory.entropy_fraction,
+            "participation_theory": measured.theory.participation,
         }
-    return Table("measured", title, columns, {"cosine_start": float(found.cosine[0])})
+    return Table("measured", title, columns, {"cosine_start": float(measured.cosine[0])})
 
 
-def _limit(architecture: Architecture) -> Propagation:
-    return _quiet(architecture, method="asymptotic")
+def joined(name: str, title: str, parts: list[dict[str, Any]], **settings: float) -> Table:
+    """Return a table of parts, one after the other; a number is repeated along its part."""
+    whole = [np.broadcast_arrays(*(np.asarray(v, float) for v in part.values())) for part in parts]
+    columns = map(np.concatenate, zip(*whole, strict=True))
+    return Table(name, title, dict(zip(parts[0], columns, strict=True)), settings)
 
 
-def _quiet(architecture: Architecture, method: Method = "exact") -> Propagation:
+def quietly(architecture: Architecture, method: Method = "exact") -> Propagation:
+    """Propagate without a warning: what is drawn beside it says where theory is poor."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # it is drawn to be compared
+        warnings.simplefilter("ignore", PoorTheoryWarning)
         return propagate(architecture, method=method)
 
 

@@ -1,6 +1,6 @@
 """Signal propagation, redone: networks run at a plan's scale, kept beside the sweeps, and read as tables.
 
-Each figure's networks are run once and kept as one file in ``signal/``; asked again, the same settings
+Each figure's networks are run once and kept as one file in ``signal/``; wanted again, the same settings
 are read from there.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import replace
+from functools import wraps
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,10 +26,13 @@ from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import learning, pictures
 from simonides.signal.paper.curves import (
+    BETAS,
     PLACEMENTS,
     depth_of,
     diagram_table,
     gradients_of,
+    joined,
+    quietly,
 )
 from simonides.signal.propagation import propagate
 
@@ -39,53 +43,41 @@ if TYPE_CHECKING:
     from simonides.signal.maps.architecture import Architecture
     from simonides.signal.paper.scales import SignalScale
 
-TARGET = 0.9
-"""Cosine that the critical skip is to keep after the last block."""
-
-BELOW, ABOVE = 0.5, 3.0
-"""Beta below and above freezing, as in the paper's first figure."""
+_TARGET = 0.9
+"""Cosine that the critical skip is to keep after the last block, as ``critical_residual`` has it."""
 
 
-def depth(results: Results) -> dict[str, Table]:
+def _kept_in_its_file(
+    compute: Callable[[SignalScale], dict[str, Table]],
+) -> Callable[[Results], dict[str, Table]]:
+    """Return tables at the scale of results' plan, from the file of an earlier run where there is one."""
+
+    @wraps(compute)
+    def tables(results: Results) -> dict[str, Table]:
+        scale = results.plan.signal
+        path = results.out / "signal" / f"{compute.__name__}.json"
+        return kept(path, repr(scale), scale.seed, lambda: compute(scale))
+
+    return tables
+
+
+@_kept_in_its_file
+def depth(scale: SignalScale) -> dict[str, Table]:
     """Return the cosine through depth below and above freezing, and the first block's attention."""
-    return _kept(results, "depth", _depth)
-
-
-def skip(results: Results) -> dict[str, Table]:
-    """Return the cosine after the last block against the skip, attention alone."""
-    return _kept(results, "skip", _skip)
-
-
-def placement(results: Results) -> dict[str, Table]:
-    """Return the cosine through depth for each place of the LayerNorm, plain and centred."""
-    return _kept(results, "placement", _placement)
-
-
-def gradients(results: Results) -> dict[str, Table]:
-    """Return the query weights' gradient of one layer against beta."""
-    return _kept(results, "gradients", _gradients)
-
-
-def trainability(results: Results) -> dict[str, Table]:
-    """Return a trainability diagram, and the classes of networks run at some of its points."""
-    return _kept(results, "trainability", _trainability)
-
-
-def _depth(scale: SignalScale) -> dict[str, Table]:
     rows = []
-    networks = [replace(scale.depth, beta=beta, layers=1) for beta in (BELOW, ABOVE)]
+    even = math.log(scale.depth.tokens)
+    networks = [replace(scale.depth, beta=beta, layers=1) for beta in BETAS]
     for run in simulate_each(networks, scale.seeds(4), backward=False):
-        asked = run.architecture
-        exact, limit = propagate(asked), _limit(asked)
+        exact, limit = propagate(run.architecture), quietly(run.architecture, "asymptotic")
         rows.append(
             {
-                "beta": asked.beta,
+                "beta": run.architecture.beta,
                 "participation": float(run.mean.participation[0]),
                 "participation_stderr": float(run.stderr.participation[0]),
                 "participation_theory": float(exact.participation[0]),
                 "participation_limit": float(limit.participation[0]),
-                "entropy": float(run.mean.entropy[0]) / math.log(asked.tokens),
-                "entropy_stderr": float(run.stderr.entropy[0]) / math.log(asked.tokens),
+                "entropy": float(run.mean.entropy[0]) / even,
+                "entropy_stderr": float(run.stderr.entropy[0]) / even,
                 "entropy_theory": float(exact.entropy_fraction[0]),
                 "entropy_limit": float(limit.entropy_fraction[0]),
             }
@@ -94,11 +86,13 @@ def _depth(scale: SignalScale) -> dict[str, Table]:
     return {"measured": depth_of(scale.depth, scale.seeds()), "attention": attention}
 
 
-def _skip(scale: SignalScale) -> dict[str, Table]:
-    asked = scale.skip
-    critical = critical_residual(asked.layers, cosine=asked.cosine, target=TARGET)
+@_kept_in_its_file
+def skip(scale: SignalScale) -> dict[str, Table]:
+    """Return the cosine after the last block against the skip, attention alone."""
+    network = scale.skip
+    critical = critical_residual(network.layers, cosine=network.cosine, target=_TARGET)
     networks = [
-        replace(asked, attention_skip=share * critical)
+        replace(network, attention_skip=share * critical)
         for share in (0.4, 0.6, 0.8, 1.0, 1.25, 1.6, 2.0)
     ]
     rows = [
@@ -109,60 +103,63 @@ def _skip(scale: SignalScale) -> dict[str, Table]:
         }
         for run in simulate_each(networks, scale.seeds(2), backward=False)
     ]
-    skips = np.linspace(0.3, 2.1, 37) * critical
     curve = [
         {
-            "skip": float(value),
-            "cosine": float(_table(replace(asked, attention_skip=float(value))).cosine[-1]),
-            "cosine_limit": _by_odds(asked, float(value)),
+            "skip": value,
+            "cosine": float(quietly(replace(network, attention_skip=value), "table").cosine[-1]),
+            "cosine_limit": _by_odds(network, value),
         }
-        for value in skips
+        for value in (np.linspace(0.3, 2.1, 37) * critical).tolist()
     ]
-    sizes = {"layers": float(asked.layers), "critical": critical, "target": TARGET}
-    title = f"Cosine after {asked.layers} blocks of attention"
+    sizes = {"layers": float(network.layers), "critical": critical, "target": _TARGET}
+    title = f"Cosine after {network.layers} blocks of attention"
     return {
         "measured": stacked("skip", title, rows, **sizes),
         "theory": stacked("skip", title, curve, **sizes),
     }
 
 
-def _by_odds(asked: Architecture, skip: float) -> float:
+def _by_odds(network: Architecture, skip: float) -> float:
     """Return the cosine after all blocks when each multiplies its odds by 1 + σ²/α²."""
-    grown = asked.layers * math.log1p(asked.value_variance / skip**2)
-    odds = asked.cosine / (1 - asked.cosine) * math.exp(grown)
+    growth = network.layers * math.log1p(network.value_variance / skip**2)
+    odds = network.cosine / (1 - network.cosine) * math.exp(growth)
     return odds / (1 + odds)
 
 
-def _placement(scale: SignalScale) -> dict[str, Table]:
-    rows = []
+@_kept_in_its_file
+def placement(scale: SignalScale) -> dict[str, Table]:
+    """Return the cosine through depth for each place of the LayerNorm, plain and centred."""
+    parts = []
     networks = [
         replace(scale.placement, norm=norm, centred=centred) for norm, centred in PLACEMENTS
     ]
     for number, run in enumerate(simulate_each(networks, scale.seeds(), backward=False)):
-        asked = run.architecture
-        found, limit = _table(asked), _limit(asked)
-        for layer in range(asked.layers + 1):
-            rows.append(
-                {
-                    "placement": float(number),
-                    "layer": float(layer),
-                    "cosine": float(found.cosine[layer]),
-                    "cosine_limit": float(limit.cosine[layer]),
-                    "cosine_simulated": float(run.mean.cosine[layer]),
-                    "cosine_simulated_stderr": float(run.stderr.cosine[layer]),
-                    "norm": float(found.norm[layer]),
-                    "norm_simulated": float(run.mean.norm[layer]),
-                }
-            )
-    return {"measured": stacked("placement", "Where LayerNorm stands", rows)}
+        way, limit = (quietly(run.architecture, method) for method in ("table", "asymptotic"))
+        parts.append(
+            {
+                "placement": number,
+                "layer": np.arange(scale.placement.layers + 1.0),
+                "cosine": way.cosine,
+                "cosine_limit": limit.cosine,
+                "cosine_simulated": run.mean.cosine,
+                "cosine_simulated_stderr": run.stderr.cosine,
+                "norm": way.norm,
+                "norm_simulated": run.mean.norm,
+            }
+        )
+    return {"measured": joined("placement", "Where LayerNorm stands", parts)}
 
 
-def _gradients(scale: SignalScale) -> dict[str, Table]:
+@_kept_in_its_file
+def gradients(scale: SignalScale) -> dict[str, Table]:
+    """Return the query weights' gradient of one layer against beta."""
     betas = np.linspace(0.05, 3, scale.betas)
     return {"measured": gradients_of(scale.gradients, betas, scale.seeds())}
 
 
-def _trainability(scale: SignalScale) -> dict[str, Table]:
+@_kept_in_its_file
+def trainability(scale: SignalScale) -> dict[str, Table]:
+    """Return a trainability diagram, and the classes of networks run at some of its points."""
     betas, skips = scale.points
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)  # networks stand beside it
@@ -171,52 +168,23 @@ def _trainability(scale: SignalScale) -> dict[str, Table]:
             ("beta", np.linspace(0.1, betas[-1] + 0.3, 60)),
             ("skip", np.linspace(0.3, skips[-1] + 0.3, 60)),
         )
-        chosen = trainability_diagram(scale.diagram, ("beta", betas), ("skip", skips))
+        points = trainability_diagram(scale.diagram, ("beta", betas), ("skip", skips))
     networks = [
         replace(scale.diagram, beta=beta, attention_skip=strength, mlp_skip=strength)
         for strength, beta in product(skips, betas)
     ]
-    rows = [
-        {
-            "beta": run.architecture.beta,
-            "skip": run.architecture.attention_skip,
-            "predicted": float(predicted),
-            "outcome": float(OUTCOMES.index(observed(run))),
-            "cosine_predicted": float(cosine),
-            "cosine": float(run.mean.cosine[-1]),
-            "cosine_stderr": float(run.stderr.cosine[-1]),
-        }
-        for run, predicted, cosine in zip(
-            simulate_each(networks, scale.seeds()),
-            chosen.outcome.ravel(),
-            chosen.cosine.ravel(),
-            strict=True,
-        )
-    ]
-    return {
-        "diagram": diagram_table(diagram),
-        "measured": stacked("networks", "Networks at points of the diagram", rows),
+    runs = simulate_each(networks, scale.seeds())
+    columns = {
+        "beta": np.array([network.beta for network in networks]),
+        "skip": np.array([network.attention_skip for network in networks]),
+        "predicted": points.outcome.ravel().astype(float),
+        "outcome": np.array([float(OUTCOMES.index(observed(run))) for run in runs]),
+        "cosine_predicted": points.cosine.ravel(),
+        "cosine": np.array([run.mean.cosine[-1] for run in runs]),
+        "cosine_stderr": np.array([run.stderr.cosine[-1] for run in runs]),
     }
-
-
-def _limit(asked: Architecture) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # it is shown to be compared
-        return propagate(asked, method="asymptotic")
-
-
-def _table(asked: Architecture) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # networks stand beside it
-        return propagate(asked, method="table")
-
-
-def _kept(
-    results: Results, name: str, compute: Callable[[SignalScale], dict[str, Table]]
-) -> dict[str, Table]:
-    scale = results.plan.signal
-    path = results.out / "signal" / f"{name}.json"
-    return kept(path, repr(scale), scale.seed, lambda: compute(scale))
+    measured = Table("networks", "Networks at points of the diagram", columns)
+    return {"diagram": diagram_table(diagram), "measured": measured}
 
 
 FIGURES = (

@@ -7,20 +7,17 @@ the other figures are.
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from joblib import Parallel, delayed
 
 from simonides.curves.table import Table, stacked
 from simonides.reproduction.kept_tables import kept
-from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
-from simonides.signal.paper.curves import diagram_of
-from simonides.signal.propagation import propagate
+from simonides.signal.paper.curves import diagram_of, quietly
 
 if TYPE_CHECKING:
     from simonides.reproduction.results import Results
@@ -53,7 +50,7 @@ def trained(course: TrainingCourse) -> dict[str, Table]:
     return {"diagram": diagram, "measured": measured}
 
 
-def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
+def _trained(model: Architecture, seed: int, steps: int) -> dict[str, float]:
     import torch
 
     from simonides.signal.models.training import TrainingSchedule, train
@@ -61,7 +58,7 @@ def _trained(asked: Architecture, seed: int, steps: int) -> dict[str, float]:
     before = torch.get_num_threads()
     torch.set_num_threads(1)  # matrices so small are slower on two
     try:
-        run = train(asked, seed, TrainingSchedule(steps=steps))
+        run = train(model, seed, TrainingSchedule(steps=steps))
     finally:
         torch.set_num_threads(before)
     below = (step for step, loss in enumerate(run.history) if loss < run.guessing / 2)
@@ -79,7 +76,9 @@ def _summary(
 ) -> dict[str, float]:
     """Return means over seeds beside theory; ``halfway`` is NaN where a model never got there."""
     mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-    theory = _quiet(replace(course.at(point), cosine=min(max(mean["cosine_start"], 0.0), 1 - 1e-9)))
+    theory = quietly(
+        replace(course.at(point), cosine=min(max(mean["cosine_start"], 0.0), 1 - 1e-9))
+    )
     losses = np.array([run["loss"] for run in runs])
     return {
         "beta": point[0],
@@ -89,9 +88,3 @@ def _summary(
         **mean,
         "loss_stderr": float(losses.std(ddof=1) / math.sqrt(len(runs))),
     }
-
-
-def _quiet(asked: Architecture) -> Any:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # a model stands beside it
-        return propagate(asked)
