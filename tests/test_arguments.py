@@ -44,19 +44,40 @@ def test_refusal_names_argument_value_condition_and_remedy():
 
 
 @pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
-def test_whole_refuses_what_is_not_a_number(value):
-    with pytest.raises(ValueError, match="must be a whole number of at least 1") as error:
-        arguments.whole("dim", value, remedy=REMEDY)
-    assert str(error.value).startswith(f"dim = {value!r} ")
-    assert str(error.value).endswith(f": {REMEDY}")
+def test_what_is_not_a_number_is_refused(value):
+    for check, kind in (
+        (arguments.whole, "a whole number of at least 1"),
+        (arguments.real, "a finite number"),
+        (arguments.positive, "a finite number above 0"),
+        (arguments.fraction, "a finite number above 0 and at most 1"),
+    ):
+        with pytest.raises(ValueError, match="must be") as error:
+            check("dim", value, remedy=REMEDY)
+        assert str(error.value) == f"dim = {value!r} must be {kind}: {REMEDY}"
 
 
-@pytest.mark.parametrize("value", NOT_NUMBERS, ids=repr)
-def test_real_refuses_what_is_not_a_number(value):
-    with pytest.raises(ValueError, match="must be a finite number") as error:
-        arguments.real("margin", value, remedy="pass 0")
-    assert str(error.value).startswith(f"margin = {value!r} ")
-    assert str(error.value).endswith(": pass 0")
+def test_checks_by_the_subjects_names():
+    assert (arguments.facts(3.0), arguments.candidates(2)) == (3, 2)
+    assert (
+        arguments.positive("x", 1e-300, remedy="r"),
+        arguments.fraction("x", 1, remedy="r"),
+    ) == (1e-300, 1)
+    for check, value, edge in (
+        (arguments.facts, 0, "facts = 0 must be a whole number of at least 1"),
+        (arguments.candidates, 1, "candidates = 1 must be a whole number of at least 2"),
+        (
+            lambda v: arguments.positive("x", v, remedy="r"),
+            0,
+            "x = 0 must be a finite number above 0: r",
+        ),
+        (
+            lambda v: arguments.fraction("x", v, remedy="r"),
+            1.1,
+            "x = 1.1 must be a finite number above 0",
+        ),
+    ):
+        with pytest.raises(ValueError, match=edge):
+            check(value)
 
 
 @pytest.mark.parametrize("value", [0, -1, -(10**30), 0.5, 1.000001, -1.0, Fraction(3, 2)])

@@ -12,6 +12,9 @@ from simonides.failures import BadArgumentError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+RIVAL = "a fact competes with at least one rival output"
+"""What to do about fewer than two candidates."""
+
 
 def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgumentError:
     """Return the error to raise when ``value`` breaks ``condition``.
@@ -60,6 +63,26 @@ def real(
         if above and below:
             return number
     raise refuse(name, value, _interval(least, most, open_least, open_most), remedy)
+
+
+def fraction(name: str, value: object, *, remedy: str) -> float:
+    """Return ``value`` as a float if it is above 0 and at most 1."""
+    return real(name, value, least=0, most=1, open_least=True, remedy=remedy)
+
+
+def positive(name: str, value: object, *, remedy: str) -> float:
+    """Return ``value`` as a finite float above 0."""
+    return real(name, value, least=0, open_least=True, remedy=remedy)
+
+
+def candidates(value: object, *, most: float = math.inf) -> int:
+    """Return a whole number of outputs that compete for an input: the target and at least one rival."""
+    return whole("candidates", value, least=2, most=most, remedy=RIVAL)
+
+
+def facts(value: object) -> int:
+    """Return a whole number of facts, at least one."""
+    return whole("facts", value, remedy="pass the number of facts to store")
 
 
 def tolerance(value: object) -> float:

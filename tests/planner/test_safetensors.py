@@ -1,7 +1,6 @@
 """Headers of weights: what is read, what is not, and every way in which a file can lie."""
 
 import os
-import time
 import tracemalloc
 
 import numpy as np
@@ -35,13 +34,12 @@ def test_weights_are_not_read(tmp_path):
     rows = 2**24
     path = write_raw(tmp_path / "x", entries({"w": ("F32", [rows, 1024])}), 0)
     os.truncate(path, path.stat().st_size + rows * 4096)  # 64 GiB that no disk holds
-    start = time.perf_counter()
     assert read_header(str(path))["w"].shape == (rows, 1024)
-    assert time.perf_counter() - start < 1
 
 
-@pytest.mark.parametrize("length", [LONGEST_HEADER + 1, 8 * 2**30, 2**64 - 1])
-@pytest.mark.parametrize("size", [20, 16 * 2**30])
+@pytest.mark.parametrize(
+    ("length", "size"), [(LONGEST_HEADER + 1, 20), (8 * 2**30, 16 * 2**30), (2**64 - 1, 16 * 2**30)]
+)
 def test_a_header_of_gigabytes_allocates_nothing(tmp_path, length, size):
     path = write_raw(tmp_path / "x", {}, 0, length=length)
     os.truncate(path, size)

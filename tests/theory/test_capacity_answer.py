@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
@@ -73,28 +70,13 @@ def test_needed_parameters_are_spent_at_capacity():
     ],
     ids=str,
 )
-def test_every_field_is_finite_and_every_answer_quick(asked):
-    capacity(3)  # so that imports are not timed
-    start = time.process_time()
+def test_every_field_is_finite(asked):
     found = capacity(10**6, **asked)
-    assert time.process_time() - start < 1.0
     for name in NUMBERS:
         assert math.isfinite(getattr(found, name)), name
         assert getattr(found, name) >= 0, name
     assert found.facts > 0
     assert 0 <= found.facts_stderr < 0.1 * found.facts
-
-
-@pytest.mark.slow
-def test_sampled_answers_are_quick_in_a_new_process():
-    script = (
-        "import time; from simonides import capacity; capacity(3); start = time.process_time(); "
-        "capacity(25, tail_fraction=0.1); print(time.process_time() - start)"
-    )
-    found = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
-    assert float(found.stdout) < 1.0
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])

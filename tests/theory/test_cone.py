@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from functools import lru_cache
 
 import mpmath as mp
@@ -168,15 +167,6 @@ def test_fractional_candidates_continue_the_whole_ones(candidates):
     )
 
 
-def test_takes_less_than_fifty_milliseconds():
-    seconds = []
-    for candidates in np.geomspace(2.013, 1.013e15, 15):
-        start = time.perf_counter()
-        statistical_dimension(candidates)
-        seconds.append(time.perf_counter() - start)
-    assert np.median(seconds) < 0.05
-
-
 @pytest.mark.parametrize("candidates", [2, 7, 60])
 def test_is_the_mean_number_of_active_rivals(candidates):
     _, active, squared = sampled_projections(candidates, 0.0, 10_000, seed=candidates)
@@ -296,17 +286,3 @@ def test_level_law_of_two_candidates():
     np.testing.assert_allclose(
         RetrievalCone(2).level_cdf(levels), [expected(s) for s in levels], atol=1e-11
     )
-
-
-@pytest.mark.parametrize("value", [1, 1.999, 0, -5, math.nan, math.inf, -math.inf, True, "7", None])
-def test_refuses_bad_candidates(value):
-    with pytest.raises(ValueError, match="candidates = ") as caught:
-        statistical_dimension(value)
-    assert f"candidates = {value!r}" in str(caught.value)
-
-
-@pytest.mark.parametrize("value", [-1e-9, -3, math.nan, math.inf, True, "1"])
-def test_refuses_bad_margins(value):
-    with pytest.raises(ValueError, match="margin = ") as caught:
-        statistical_dimension(10, value)
-    assert f"margin = {value!r}" in str(caught.value)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import integrate, special, stats
 
-from simonides.theory.initial_spectrum import InitialLaw
+from simonides.theory.spectrum import InitialLaw
 
 FRACTIONS = [0.01, 0.1, 0.5, 0.9, 1.0]
 
@@ -93,8 +93,9 @@ def test_edges_of_a_narrow_layer():
     assert 1 - low**2 == pytest.approx(2 * math.sqrt(2e-8), rel=1e-3)
 
 
-@pytest.mark.parametrize("kappa", [0.1, 0.5, 1.0])
-@pytest.mark.parametrize("z", [-1.0, -0.05, 8.0, 40.0])
+@pytest.mark.parametrize(
+    ("kappa", "z"), [(0.1, -1.0), (0.1, 8.0), (0.5, -0.05), (0.5, 40.0), (1.0, -1.0), (1.0, 8.0)]
+)
 def test_resolvent_solves_the_cubic(kappa, z):
     law = InitialLaw(kappa)
     low, high = law.support
@@ -154,10 +155,3 @@ def test_sampled_layers(kappa):
     ranks = (np.arange(width) + 0.5) / width
     # Singular values repel, so the distribution is off by a few values only.
     assert np.abs(InitialLaw(kappa).cdf(values) - ranks).max() < 4 / width
-
-
-@pytest.mark.parametrize("value", [0, -0.2, 1 + 1e-9, 7, math.nan, math.inf, True, "0.5"])
-def test_refuses_bad_rank_fractions(value):
-    with pytest.raises(ValueError, match="rank_fraction = ") as caught:
-        InitialLaw(value)
-    assert f"rank_fraction = {value!r}" in str(caught.value)

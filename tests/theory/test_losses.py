@@ -252,10 +252,3 @@ def test_extreme_steps_converge(step):
         assert np.all(np.isfinite(z))
         residual = (z - points) / step + slope_of(loss, z)
         assert np.abs(residual).max() < 1e-6 * (1 + 1 / step)
-
-
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("step", [0.0, -1.0, math.nan, math.inf, "1"])
-def test_steps_are_refused_by_name(loss, step):
-    with pytest.raises(ValueError, match="step = "):
-        loss.prox(np.zeros((2, 3)), step)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,8 +71,9 @@ def top_mean(rivals, count):
     return float(taken @ rivals) / count
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8])
-@pytest.mark.parametrize("margin", [0.0, 0.7, 5.0])
+@pytest.mark.parametrize(
+    ("size", "margin"), [(1, 0.0), (1, 5.0), (2, 0.7), (3, 0.0), (5, 5.0), (8, 0.0), (8, 0.7)]
+)
 def test_against_a_quadratic_programme(size, margin):
     rng = np.random.default_rng((size, int(10 * margin)))
     for _ in range(4):
@@ -214,10 +213,3 @@ def test_highest_rivals_suffice_or_the_answer_is_missing():
     missing = np.isnan(shallow)
     assert 0 < missing.sum() < 300
     np.testing.assert_allclose(shallow[~missing], whole[~missing], atol=1e-8)
-
-
-@pytest.mark.parametrize("value", [0, 0.5, -1, 4.01, math.nan, math.inf, True])
-def test_refuses_bad_counts(value):
-    with pytest.raises(ValueError, match="count = ") as caught:
-        tail_squared_distance(np.zeros(1), np.zeros((1, 4)), value)
-    assert f"count = {value!r}" in str(caught.value)

@@ -180,36 +180,6 @@ def test_facts_beyond_capacity_are_refused_with_the_capacity(question, setting):
     question(setting, math.floor(most))
 
 
-@pytest.mark.parametrize("facts", [0, -3, 2.5, True, math.nan, math.inf, "many", None])
-def test_facts_that_are_no_number_are_refused(facts):
-    for question in (
-        lambda: smallest_dimension(facts),
-        lambda: smallest_rank(Setting(9, 9), facts),
-        lambda: largest_margin(Setting(9, 9), facts),
-    ):
-        with pytest.raises(ValueError, match="must be a whole number of at least 1") as error:
-            question()
-        assert str(error.value).startswith(f"facts = {facts!r} ")
-        assert "pass the number of facts to store" in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("candidates", 1),
-        ("rank", 0),
-        ("rank", "x"),
-        ("margin", -1.0),
-        ("margin", math.nan),
-        ("tail_fraction", 0.0),
-        ("problem", "other"),
-    ],
-)
-def test_smallest_dimension_refuses_bad_settings(name, value):
-    with pytest.raises(ValueError, match=f"{name} = "):
-        smallest_dimension(100, **{name: value})
-
-
 # The margin itself, by solving for it
 
 

@@ -53,14 +53,9 @@ def test_density_is_the_slope_of_the_distribution(kind, candidates, margin):
 
 @pytest.mark.parametrize("kind", LAWS)
 @pytest.mark.parametrize(("candidates", "margin"), MANY)
-def test_total_mass_is_one(kind, candidates, margin):
-    assert law_of(kind, candidates, margin).moment(0) == pytest.approx(1, abs=1e-10)
-
-
-@pytest.mark.parametrize("kind", LAWS)
-@pytest.mark.parametrize(("candidates", "margin"), MANY)
-def test_quantile_inverts_the_distribution(kind, candidates, margin):
+def test_quantile_inverts_a_distribution_of_mass_one(kind, candidates, margin):
     law = law_of(kind, candidates, margin)
+    assert law.moment(0) == pytest.approx(1, abs=1e-10)
     levels = np.array([1e-8, 1e-3, 0.1, 0.5, 0.77, 0.999, 1 - 1e-8])
     np.testing.assert_allclose(law.cdf(law.quantile(levels)), levels, rtol=1e-9, atol=1e-14)
 
@@ -152,26 +147,3 @@ def test_margin_far_beyond_every_rival(kind):
     law = kind(2, 80.0)
     assert law.mean == pytest.approx(40.0 if kind is TargetScoreLaw else -40.0, abs=1e-9)
     assert law.variance == pytest.approx(0.5, abs=1e-9)
-
-
-@pytest.mark.parametrize("kind", LAWS)
-@pytest.mark.parametrize("value", [1, 0, -2, 1.5, math.nan, math.inf, True, "3"])
-def test_refuses_bad_candidates(kind, value):
-    with pytest.raises(ValueError, match="candidates = ") as caught:
-        kind(value)
-    assert f"candidates = {value!r}" in str(caught.value)
-
-
-@pytest.mark.parametrize("kind", LAWS)
-@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf, True])
-def test_refuses_bad_margins(kind, value):
-    with pytest.raises(ValueError, match="margin = ") as caught:
-        kind(10, value)
-    assert f"margin = {value!r}" in str(caught.value)
-
-
-@pytest.mark.parametrize("value", [-0.01, 1.01, math.nan])
-def test_refuses_bad_probabilities(value):
-    with pytest.raises(ValueError, match="probability = ") as caught:
-        TargetScoreLaw(10).quantile([0.5, value])
-    assert f"probability = {value!r}" in str(caught.value)

@@ -42,8 +42,10 @@ def first_order(fraction, margin=0.0):
     return slope * bias + stats.norm.cdf(level) * variance - dimension / fraction
 
 
-@pytest.mark.parametrize("fraction", [1e-9, 1e-3, 0.1, 0.5, 0.9, 1.0])
-@pytest.mark.parametrize("margin", [0.0, 0.5, 4.0])
+@pytest.mark.parametrize(
+    ("fraction", "margin"),
+    [(1e-9, 0.0), (1e-3, 4.0), (0.1, 0.0), (0.1, 0.5), (0.5, 4.0), (0.9, 0.5), (1.0, 0.0)],
+)
 def test_closed_form_is_the_mean_squared_shortfall(fraction, margin):
     level = tail_mean(fraction) + margin
     assert tail_statistical_dimension(fraction, margin) == pytest.approx(shortfall(level), rel=1e-8)
@@ -207,35 +209,3 @@ def test_highest_normals_of_a_trillion():
     assert stats.kstest(uniform, "uniform").pvalue > 1e-4
     # n Q of the k-th highest follows a gamma law of shape k, up to a relative 1/n.
     assert stats.kstest(size * stats.norm.sf(drawn[:, 2]), stats.gamma(3).cdf).pvalue > 1e-4
-
-
-@pytest.mark.parametrize("value", [0, -0.1, 1.0001, math.nan, math.inf, True, "0.5"])
-def test_refuses_bad_fractions(value):
-    with pytest.raises(ValueError, match="fraction = ") as caught:
-        tail_statistical_dimension(value)
-    assert f"fraction = {value!r}" in str(caught.value)
-    with pytest.raises(ValueError, match="fraction = "):
-        TailCone(10, value)
-
-
-@pytest.mark.parametrize("value", [1, 0, -3, 2.5, math.nan, math.inf, True])
-def test_refuses_bad_candidates(value):
-    with pytest.raises(ValueError, match="candidates = ") as caught:
-        TailCone(value, 0.5)
-    assert f"candidates = {value!r}" in str(caught.value)
-
-
-@pytest.mark.parametrize("value", [-1e-9, math.nan, math.inf, True])
-def test_refuses_bad_margins(value):
-    with pytest.raises(ValueError, match="margin = ") as caught:
-        tail_statistical_dimension(0.5, value)
-    assert f"margin = {value!r}" in str(caught.value)
-    with pytest.raises(ValueError, match="margin = "):
-        TailCone(10, 0.5, value)
-
-
-@pytest.mark.parametrize("value", [1, 0, 10.5, math.nan, True])
-def test_refuses_bad_sample_sizes(value):
-    with pytest.raises(ValueError, match="samples = ") as caught:
-        TailCone(10, 0.5).statistical_dimension(np.random.default_rng(0), value)
-    assert f"samples = {value!r}" in str(caught.value)

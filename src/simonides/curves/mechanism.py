@@ -21,12 +21,11 @@ from simonides.figures.style import (
 from simonides.theory import hebbian as rule
 from simonides.theory import replica
 from simonides.theory.capacity import capacity
-from simonides.theory.initial_spectrum import InitialLaw
 from simonides.theory.risk import minimum_of_risk
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.setting import Setting, facts_at_load
 from simonides.theory.setting import load as load_of
-from simonides.theory.spectrum import CapacityLaw
+from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -59,7 +59,6 @@ def read_header(path: str) -> dict[str, Tensor]:
 
     Raises ``ValueError`` naming the file if it is truncated, or its header is not what the format says:
     JSON with known types, whole sizes, and bytes that neither overlap nor leave gaps.
-
     """
     with open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size

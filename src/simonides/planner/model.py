@@ -81,7 +81,6 @@ def selected(model: Model, pattern: str) -> Model:
     >>> model = Model("mine", "own", 100, (Layer("mlp.up", 8, 32), Layer("attn.q", 8, 8)))
     >>> [layer.name for layer in selected(model, "*mlp*").layers]
     ['mlp.up']
-
     """
     layers = tuple(layer for layer in model.layers if fnmatchcase(layer.name, pattern))
     if not layers:

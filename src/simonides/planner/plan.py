@@ -173,7 +173,6 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
     >>> first = plan(read_model("gpt2"), lora_rank=16).rows[0]
     >>> round(first.full.facts), round(first.lora.facts)
     (122474, 6013)
-
     """
     if candidates is None and model.vocabulary is None:
         raise arguments.refuse(

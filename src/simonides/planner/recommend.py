@@ -58,7 +58,6 @@ def recommend(plan: Plan, facts: int) -> Recommendation:
     >>> from simonides.planner.source import read_model
     >>> recommend(plan(read_model("gpt2")), 20_000).together
     2
-
     """
     facts = arguments.whole("facts", facts, remedy="pass the number of facts to store")
     alone = tuple(_alone(row.full.setting, facts) for row in plan.rows)

@@ -47,7 +47,6 @@ def read_model(source: str) -> Model:
     --------
     >>> [layer.name for layer in read_model("gpt2").layers][:2]
     ['h.*.attn.c_attn', 'h.*.attn.c_proj']
-
     """
     path = Path(source)
     if path.is_file():

@@ -20,8 +20,7 @@ from simonides.reproduction.results import (
     regime_of,
     where,
 )
-from simonides.theory.initial_spectrum import InitialLaw
-from simonides.theory.spectrum import CapacityLaw
+from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

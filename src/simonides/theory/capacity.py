@@ -27,16 +27,31 @@ if TYPE_CHECKING:
     from simonides.estimate import Estimate
 
 _TAIL_ITERATIONS, _TAIL_TOLERANCE = 20, 1e-9
+"""Of log p. At most seven were needed at dimensions 5 to 1000 and fractions 0.001 to 0.5."""
 
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
     """How many facts a memory holds, and what the number rests on.
 
-    ``facts`` is the finite-size answer with its standard error ``facts_stderr`` (zero unless
-    something was sampled); ``facts_asymptotic`` the leading order at large dimension.
-    ``facts_hebbian`` recalls every fact with probability one half, ``facts_hebbian_fraction`` 99% of
-    the facts on average. ``load`` is p log K / (d_in d_out).
+    Attributes
+    ----------
+    setting : Setting
+        What was asked.
+    facts, facts_stderr : float
+        The answer at finite size and its standard error, zero unless something was sampled.
+    load : float
+        p log K / (d_in d_out) at these facts.
+    statistical_dimension, effective_parameters : float
+        The price of a fact, and what all are paid from.
+    parameters : int
+        Free parameters of the matrix.
+    facts_asymptotic : float
+        The leading order at large dimension.
+    facts_hebbian, facts_hebbian_fraction : float
+        What the Hebbian rule stores: all facts with probability one half, or 99% of them on average.
+    bits_per_parameter : float
+        p log2 K over the free parameters.
     """
 
     setting: Setting
@@ -67,18 +82,40 @@ def capacity(
     tail_fraction: float | None = None,
     problem: ProblemKind = "original",
 ) -> Capacity:
-    """Return how many facts a ``dim_out`` x ``dim_in`` matrix can store.
+    r"""Return how many facts a matrix can store.
 
-    ``dim_out`` defaults to ``dim_in`` and ``candidates`` to the number of facts itself. ``margin`` is
-    in units of the off-target scores' standard deviation; ``tail_fraction`` asks the target to beat
-    the mean of that fraction of its strongest rivals rather than all of them.
+    The largest p for which some W has :math:`y_i^T W x_i > y_j^T W x_i` for every fact i and rival j,
+    for generic (Gaussian) embeddings: :math:`p\, \delta_K(c) = N(m)`, Claim 1 at finite size. Exact for
+    the decoupled problem as the dimension grows; an upper bound with a rank bound, where the problem
+    is not convex.
 
-    The number is the edge for generic (Gaussian) embeddings, exact for the decoupled problem as the
-    dimension grows; an upper bound with a rank bound, where the problem is not convex.
+    Parameters
+    ----------
+    dim_in, dim_out : int
+        Dimensions of inputs and outputs; `dim_out` defaults to `dim_in`.
+    candidates : int, optional
+        Outputs that compete for each input. Default: as many as facts.
+    rank : int, optional
+        Rank bound of the matrix. Default: none.
+    margin : float
+        By how much the target must win, in off-target standard deviations.
+    tail_fraction : float, optional
+        Beat the mean of this fraction of the strongest rivals. Default: beat each.
+    problem : {"original", "decoupled"}
+        Whether all inputs share their outputs or each has its own.
 
-    Raises ``ValueError`` naming the argument for sizes below one, a rank above the smaller dimension,
-    fewer than two candidates, a negative margin or a fraction outside (0, 1].
+    Returns
+    -------
+    Capacity
+        `facts`, `load`, and what they rest on.
 
+    Raises
+    ------
+    ValueError
+        Naming the argument that no :class:`Setting` takes.
+
+    Examples
+    --------
     >>> print(f"{capacity(100).facts:.1f}")
     1192.0
     >>> print(f"{capacity(4096, rank=16).facts:.0f}")

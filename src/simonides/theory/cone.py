@@ -41,8 +41,10 @@ _LOWEST_LEVEL, _HIGHEST_LEVEL = -30.0, 45.0
 """Levels above the margin that hold every transition up to the most candidates allowed."""
 
 _GRID_SIZE, _REFINEMENTS = 128, 3
+"""Two refinements place the range to rounding error, one to 1e-5; the third costs next to nothing."""
 
 MOST_CANDIDATES = 1e100
+"""The highest of so many Gaussians is about 21, well inside the levels above."""
 
 
 @dataclass(frozen=True)
@@ -117,29 +119,46 @@ class RetrievalCone:
 def statistical_dimension(candidates: float, margin: float = 0.0) -> float:
     r"""Return the price of one fact, :math:`\delta_K(c)`, in parameters.
 
-    Thirteen digits for any whole number of candidates from 2 to 1e100 and any margin from 0 up, in
-    units of a fresh output's score. Fractional numbers, which continue it between whole ones, are as
-    good from ten on; below, with a margin, to four digits. Not in the paper; it is the
-    limit :math:`-2 (1-q) f_K(q)` at :math:`q \to 1` of its energetic term, eq. (C.23).
+    The mean squared distance of K Gaussian scores from those that recall the fact,
+    :math:`E\,\mathrm{dist}^2(g, \{z : z_1 \ge z_j + c\})`. Not in the paper; it is the limit
+    :math:`-2 (1-q) f_K(q)` at :math:`q \to 1` of its energetic term, eq. (C.23).
 
-    Raises ``ValueError`` for fewer than two candidates or a negative margin.
+    Parameters
+    ----------
+    candidates : float
+        Outputs K that compete, from 2 to 1e100; fractions continue it between whole numbers.
+    margin : float
+        By how much the target must win, c, in units of a fresh output's score.
 
+    Returns
+    -------
+    float
+        To thirteen digits for whole numbers of candidates and for fractions from ten on; for smaller
+        fractions with a margin, to four.
+
+    Raises
+    ------
+    ValueError
+        For fewer than two candidates or a negative margin.
+
+    Examples
+    --------
     >>> round(statistical_dimension(3), 12) == round(5 / 6, 12)
     True
     >>> print(f"{statistical_dimension(1000):.10f}")
     8.1202378064
     """
-    candidates = arguments.real(
-        "candidates",
-        candidates,
-        least=2,
-        most=MOST_CANDIDATES,
-        remedy="a fact competes with at least one rival output",
+    return _statistical_dimension(*checked_rivalry(candidates, margin))
+
+
+def checked_rivalry(candidates: float, margin: float) -> tuple[float, float]:
+    """Return candidates and margin, refused by name where no fact could compete so."""
+    return (
+        arguments.real(
+            "candidates", candidates, least=2, most=MOST_CANDIDATES, remedy=arguments.RIVAL
+        ),
+        arguments.real("margin", margin, least=0, remedy="pass 0 to ask only that the target wins"),
     )
-    margin = arguments.real(
-        "margin", margin, least=0, remedy="pass 0 to ask only that the target wins"
-    )
-    return _statistical_dimension(candidates, margin)
 
 
 @lru_cache(maxsize=4096)

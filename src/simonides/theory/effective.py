@@ -36,24 +36,42 @@ import numpy as np
 
 from simonides import arguments
 from simonides.estimate import Estimate
-from simonides.theory.quadrature import gauss_legendre
+from simonides.theory.quadrature import SEED, gauss_legendre
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 _SAMPLED_UP_TO = 32
+"""Smaller dimension from which the expansion is as good as is said above; 1.2% off at dimension 8."""
+
 _SAMPLES = 8192
-_SEED = 20260511
-"""Fixed, so that the same question always has the same answer."""
+"""A standard error of 0.2% at dimension 4, where it is largest, and 0.02% at 32."""
 
 
 def effective_parameters(dim_in: int, dim_out: int, rank: int) -> Estimate:
-    """Return the mean of the sum of the top ``rank`` squared singular values of a Gaussian matrix.
+    """Return what the facts of a rank-bounded matrix are paid from.
 
-    The finite-size form of eq. (9).
+    The mean sum of the top ``rank`` squared singular values of a Gaussian matrix: eq. (9) at finite size.
 
-    The standard error is zero at full rank and where the expansion is used.
+    Parameters
+    ----------
+    dim_in, dim_out : int
+        Dimensions of inputs and outputs.
+    rank : int
+        Rank bound.
 
+    Returns
+    -------
+    Estimate
+        With a standard error of zero at full rank and where the expansion is used.
+
+    Raises
+    ------
+    ValueError
+        For sizes below one, and a rank above the smaller.
+
+    Examples
+    --------
     >>> effective_parameters(30, 20, 20)
     Estimate(value=600.0, stderr=0.0)
     >>> round(effective_parameters(4096, 4096, 8).value / (8 * 2 * 4096), 2)
@@ -136,7 +154,7 @@ def _sampled_shares(long: int, short: int) -> tuple[Reals, Reals]:
     The sum and the shares of a Gaussian matrix are independent, and the mean sum is known, so only
     the shares need sampling; and their law is that of a bidiagonal matrix of chi variables.
     """
-    rng = np.random.default_rng((_SEED, long, short))
+    rng = np.random.default_rng((SEED, long, short))
     index = np.arange(short)
     diagonal = np.sqrt(rng.chisquare(long - index, size=(_SAMPLES, short)))
     below = np.sqrt(rng.chisquare(short - index[1:], size=(_SAMPLES, short - 1)))

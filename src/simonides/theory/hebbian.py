@@ -30,7 +30,7 @@ from scipy import special
 from simonides import arguments
 from simonides.theory.laws import NormalLaw
 from simonides.theory.projection import top_mean
-from simonides.theory.quadrature import composite_gauss_legendre
+from simonides.theory.quadrature import SEED, composite_gauss_legendre
 from simonides.theory.tail import highest_normals, tail_mean
 
 if TYPE_CHECKING:
@@ -48,10 +48,19 @@ LOAD_FRACTION = 1 / 2
 """Load up to which the recalled fraction tends to one."""
 
 _REACH = 12.0
+"""Standard deviations of the integral over a target's score; from 10 on nothing changes but rounding."""
+
+_LOWEST = -38.0
+"""Below it the normal density is zero in double precision."""
+
 _SAMPLED_AVERAGES = 200
+"""Averaged rivals beyond which their mean hardly varies; the same as in a setting's price."""
+
 _LEVEL_SAMPLES = 1024
-_SEED = 20260511
+"""Of that mean, over which the accuracy is averaged: its standard error is a 32nd of its spread."""
+
 _FEWEST, _MOST = 1e-6, 1e30
+"""Facts between which a capacity is sought: beyond the largest it is called infinite."""
 
 
 def target_score_law(setting: Setting, facts: float) -> NormalLaw:
@@ -90,7 +99,7 @@ def failure_probability(mean: float, candidates: float, margin: float = 0.0) -> 
     # Failures come from targets that fall below the highest rival.
     highest = math.sqrt(2 * math.log(candidates))
     low = min(-_REACH, highest - mean - _REACH)
-    x, weights = composite_gauss_legendre(max(low, -38.0), _REACH)
+    x, weights = composite_gauss_legendre(max(low, _LOWEST), _REACH)
     lost = -np.expm1((candidates - 1) * special.log_ndtr(x + mean))
     return float(weights @ (np.exp(-x * x / 2) * lost)) / math.sqrt(2 * math.pi)
 
@@ -115,7 +124,7 @@ def rate(load: float) -> float:
     >>> rate(1 / 8), rate(1 / 2)
     (1.0, 0.0)
     """
-    load = arguments.real("load", load, least=0, open_least=True, remedy="pass p log p / d²")
+    load = arguments.positive("load", load, remedy="pass p log p / d²")
     if load <= LOAD_ALL:
         return 1 / (4 * load) - 1
     return max(1 / math.sqrt(load) - math.sqrt(2), 0.0) ** 2 / 2
@@ -126,11 +135,29 @@ def hebbian_capacity(
 ) -> float:
     """Return how many facts the Hebbian rule stores at finite size (Theorem D.1 in the limit).
 
-    ``"all"``: every fact is recalled with the given ``probability`` (one half by default).
-    ``"fraction"``: the expected fraction recalled is ``probability`` (0.99 by default).
-    Infinite if guessing already achieves it. The rule has full rank: a rank bound is ignored.
+    Parameters
+    ----------
+    setting : Setting
+        The matrix and its criterion. The rule has full rank: a rank bound is ignored.
+    criterion : {"all", "fraction"}
+        Whether every fact is to be recalled, or a fraction of them.
+    probability : float, optional
+        Of recalling all (default 0.5), or the expected fraction (default 0.99).
+
+    Returns
+    -------
+    float
+        Facts; infinite if guessing already achieves it.
+
+    Examples
+    --------
+    >>> from simonides.theory.setting import Setting
+    >>> print(f"{hebbian_capacity(Setting(100, 100)):.0f}")
+    138
     """
-    default = {"all": 0.5, "fraction": 0.99}[_criterion(criterion)]
+    if criterion not in ("all", "fraction"):
+        raise arguments.refuse("criterion", criterion, "'all' or 'fraction'", "say which is meant")
+    default = {"all": 0.5, "fraction": 0.99}[criterion]
     wanted = default if probability is None else probability
     wanted = arguments.real(
         "probability",
@@ -143,11 +170,6 @@ def hebbian_capacity(
     )
     achieved = all_recalled_probability if criterion == "all" else recall_probability
     return _largest(lambda facts: achieved(setting, facts) - wanted)
-
-
-def asymptotic_hebbian_load(criterion: Criterion = "all") -> float:
-    """Return the load at which the Hebbian rule fails in the limit of large dimension."""
-    return {"all": LOAD_ALL, "fraction": LOAD_FRACTION}[_criterion(criterion)]
 
 
 def _failure(setting: Setting, facts: float) -> float:
@@ -170,7 +192,7 @@ def _averaged_levels(setting: Setting, averaged: float, candidates: float) -> Re
 
 @lru_cache(maxsize=256)
 def _sampled_levels(averaged: float, rivals: int) -> Reals:
-    rng = np.random.default_rng(_SEED)
+    rng = np.random.default_rng(SEED)
     top = highest_normals(_LEVEL_SAMPLES, rivals, math.ceil(averaged), rng)
     return top_mean(top, averaged)
 
@@ -186,13 +208,5 @@ def _largest(surplus: Callable[[float], float]) -> float:
     return math.exp(float(root))
 
 
-def _criterion(criterion: str) -> str:
-    if criterion not in ("all", "fraction"):
-        raise arguments.refuse("criterion", criterion, "'all' or 'fraction'", "say which is meant")
-    return criterion
-
-
 def _facts(facts: float) -> float:
-    return arguments.real(
-        "facts", facts, least=0, open_least=True, remedy="pass the number of stored facts"
-    )
+    return arguments.positive("facts", facts, remedy="pass the number of stored facts")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
 
 _SHALLOWEST = 1e-18
+"""Depth below the rounding error of scores of order one: whatever is lower lowers nothing."""
 
 
 def raised_level(
@@ -102,8 +103,8 @@ def _log_depth(gap: Reals, below: Reals, count: float, deepest: Reals, rows: Int
     met = surplus(lowest, rows.astype(np.float64)) >= 0
     highest = np.log(np.maximum(deepest[rows], _SHALLOWEST))
     highest = np.where(met, lowest, highest)
-    found = elementwise.find_root(surplus, (lowest, highest), args=(rows.astype(np.float64),))
-    return np.where(met, lowest, found.x)
+    root = elementwise.find_root(surplus, (lowest, highest), args=(rows.astype(np.float64),))
+    return np.where(met, lowest, root.x)
 
 
 def top_mean(rivals: Reals, count: float) -> Reals:

@@ -1,4 +1,4 @@
-"""Fixed quadrature rules, computed once."""
+"""Fixed quadrature rules, computed once, and the seed of samples that are as fixed."""
 
 from __future__ import annotations
 
@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 NODES = 160
+"""Of the integrals of cones: 80 leave an error of 7e-12, from 120 on rounding is all that is left."""
+
+SEED = 20260511
+"""Of what formulas sample: fixed, so that the same question always has the same answer; any other does."""
 
 
 def gauss_legendre(low: float, high: float, size: int | None = None) -> tuple[Reals, Reals]:
@@ -30,18 +34,14 @@ def composite_gauss_legendre(
     return np.concatenate([x for x, _ in rules]), np.concatenate([w for _, w in rules])
 
 
+@lru_cache(maxsize=16)
 def gauss_hermite(size: int) -> tuple[Reals, Reals]:
     """Return nodes and weights that integrate against the standard normal law."""
-    return _hermite(size)
+    nodes, weights = np.polynomial.hermite_e.hermegauss(size)
+    return nodes, weights / weights.sum()
 
 
 @lru_cache(maxsize=16)
 def _legendre(size: int) -> tuple[Reals, Reals]:
     nodes, weights = np.polynomial.legendre.leggauss(size)
     return nodes, weights
-
-
-@lru_cache(maxsize=16)
-def _hermite(size: int) -> tuple[Reals, Reals]:
-    nodes, weights = np.polynomial.hermite_e.hermegauss(size)
-    return nodes, weights / weights.sum()

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simonides.failures import BadArgumentError
 
 _LARGEST_DIMENSION = 2**40
+"""A square matrix of 1e24 entries, beyond any machine; a power of two, which doubling ends at."""
 
 
 def smallest_dimension(
@@ -27,12 +28,31 @@ def smallest_dimension(
     tail_fraction: float | None = None,
     problem: ProblemKind = "original",
 ) -> int:
-    """Return the smallest dimension whose square matrix stores ``facts`` facts.
+    """Return the smallest dimension whose square matrix stores a number of facts.
 
+    Parameters
+    ----------
+    facts : int
+        Facts to store.
+    candidates, rank, margin, tail_fraction, problem
+        As in :func:`simonides.capacity`.
+
+    Returns
+    -------
+    int
+        The dimension of inputs and outputs.
+
+    Raises
+    ------
+    ValueError
+        For what no :class:`Setting` takes, and for more facts than any dimension reaches.
+
+    Examples
+    --------
     >>> smallest_dimension(1192)
     100
     """
-    facts = _facts(facts)
+    facts = arguments.facts(facts)
     smallest = 1 if rank is None else arguments.whole("rank", rank, remedy="leave it out")
 
     def suffices(dim: int) -> bool:
@@ -50,15 +70,32 @@ def smallest_dimension(
 
 
 def smallest_rank(setting: Setting, facts: int) -> int:
-    """Return the smallest rank at which the setting's matrix stores ``facts`` facts.
+    """Return the smallest rank at which a matrix stores a number of facts.
 
-    Raises ``ValueError`` if not even a matrix of full rank does.
+    Parameters
+    ----------
+    setting : Setting
+        The matrix and its criterion; its own rank is ignored.
+    facts : int
+        Facts to store.
 
+    Returns
+    -------
+    int
+        The rank: a lower bound, since capacity under a rank bound is an upper one.
+
+    Raises
+    ------
+    ValueError
+        If not even a matrix of full rank stores them.
+
+    Examples
+    --------
     >>> smallest_rank(Setting(4096, 4096), 20_000)
     17
     """
     full = replace(setting, rank=None)
-    needed = needed_parameters(full, _facts(facts)).value
+    needed = needed_parameters(full, arguments.facts(facts)).value
     most = full.binding_rank
     if full.effective_parameters().value < needed:
         raise _beyond(full, facts)
@@ -68,19 +105,37 @@ def smallest_rank(setting: Setting, facts: int) -> int:
 
 
 def largest_margin(setting: Setting, facts: int) -> float:
-    """Return the largest margin with which the setting's matrix stores ``facts`` facts.
+    """Return the largest margin with which a matrix stores a number of facts.
 
-    In units of a fresh output's score; the setting's own margin is ignored. The theory is that of
-    independent features; a matrix keeps a quarter to a third less at dimension 12 to 28 (``make bench``).
-    Raises ``ValueError`` if the facts do not fit even without a margin.
+    The theory is that of independent features; a matrix keeps a quarter to a third less at dimension 12
+    to 28 (``make bench``).
 
+    Parameters
+    ----------
+    setting : Setting
+        The matrix and its criterion; its own margin is ignored.
+    facts : int
+        Facts to store.
+
+    Returns
+    -------
+    float
+        The margin, in units of a fresh output's score.
+
+    Raises
+    ------
+    ValueError
+        If the facts do not fit even without a margin.
+
+    Examples
+    --------
     >>> print(f"{largest_margin(Setting(100, 100), 1000):.3f}")
     0.361
     """
     from scipy.optimize import brentq
 
     bare = replace(setting, margin=0.0)
-    facts = _facts(facts)
+    facts = arguments.facts(facts)
     budget = bare.effective_parameters().value
 
     def unspent(margin: float) -> float:
@@ -111,7 +166,3 @@ def _beyond(setting: Setting, facts: int) -> BadArgumentError:
     return arguments.refuse(
         "facts", facts, f"at most the capacity, {most:.1f}", "store fewer or enlarge the matrix"
     )
-
-
-def _facts(facts: int) -> int:
-    return arguments.whole("facts", facts, remedy="pass the number of facts to store")

@@ -17,16 +17,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import special
 
-from simonides import arguments
-from simonides.theory.cone import MOST_CANDIDATES, RetrievalCone
+from simonides.theory.cone import RetrievalCone, checked_rivalry
 from simonides.theory.exceedance import density
-from simonides.theory.laws import Law
+from simonides.theory.laws import NORMAL_REACH, Law
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
-
-_REACH = 9.5
-"""Standard deviations that hold a Gaussian but for a probability below double precision."""
 
 
 @dataclass(frozen=True)
@@ -37,16 +33,7 @@ class _ScoreLaw(Law):
     margin: float = 0.0
 
     def __post_init__(self) -> None:
-        arguments.real(
-            "candidates",
-            self.candidates,
-            least=2,
-            most=MOST_CANDIDATES,
-            remedy="a fact competes with at least one rival",
-        )
-        arguments.real(
-            "margin", self.margin, least=0, remedy="pass 0 to ask only for the top score"
-        )
+        checked_rivalry(self.candidates, self.margin)
 
     @cached_property
     def _cone(self) -> RetrievalCone:
@@ -63,7 +50,7 @@ class _ScoreLaw(Law):
 
     def _gaussian_support(self, shift: float) -> tuple[float, float]:
         middle = self._cone.mean_level + shift
-        reach = _REACH / math.sqrt(self.candidates)
+        reach = NORMAL_REACH / math.sqrt(self.candidates)
         return middle - reach, middle + reach
 
 
@@ -101,7 +88,7 @@ class RivalScoreLaw(_ScoreLaw):
         if self._all_active:
             return self._gaussian_support(-self.margin)
         low, high = self._cone.level_range
-        return min(-_REACH, low - self.margin), high - self.margin
+        return min(-NORMAL_REACH, low - self.margin), high - self.margin
 
     def _density(self, x: Reals) -> Reals:
         if self._all_active:

@@ -16,32 +16,60 @@ from simonides.theory.effective import (
     checked_rank,
     effective_parameters,
 )
-from simonides.theory.tail import TailCone, averaged_rivals, tail_statistical_dimension
+from simonides.theory.quadrature import SEED
+from simonides.theory.tail import (
+    FRACTION_REMEDY,
+    TailCone,
+    averaged_rivals,
+    tail_statistical_dimension,
+)
 
 ProblemKind = Literal["original", "decoupled"]
 """Outputs shared by all inputs (eq. 1), or each input has its own (eq. 2)."""
 
 MOST_DIMENSION = 10**15
-MOST_MARGIN = 1e9
+"""Beyond any machine; its square is far below the most candidates that theory takes."""
 
-_SAMPLED_TAIL = 200
+MOST_MARGIN = 1e9
+"""Beyond any use: scores of order one would need weights a thousand million times as large."""
+
+SAMPLED_TAIL = 200
 """Averaged rivals beyond which the limit of many candidates is as good as the samples: half a percent."""
 
 _TAIL_SAMPLES = (256, 1024)
 _TAIL_WORK = 2**16
-"""Averaged rivals drawn in all: the more are averaged, the fewer samples are needed."""
-
-_SEED = 20260511
+"""Averaged rivals drawn in all: the more are averaged, the fewer samples are needed, within these two."""
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A memory of given shape and the criterion by which it recalls.
 
-    ``candidates`` is the number of outputs that compete for each input; ``None`` stands for as many
-    as there are facts. ``rank=None`` is no bound. ``tail_fraction=None`` asks the target to beat
-    every rival, a number the mean of that fraction of the strongest. In the ``"original"`` problem all
-    inputs share their outputs, in the ``"decoupled"`` one each has its own.
+    Parameters
+    ----------
+    dim_in, dim_out : int
+        Dimensions of inputs and outputs.
+    candidates : int, optional
+        Outputs that compete for each input. Default: as many as facts.
+    rank : int, optional
+        Rank bound, at most the smaller dimension. Default: none.
+    margin : float
+        By how much the target must win, in off-target standard deviations.
+    tail_fraction : float, optional
+        Compare the target with the mean of this fraction of its strongest rivals. Default: with each.
+    problem : {"original", "decoupled"}
+        Whether all inputs share their outputs (eq. 1) or each has its own (eq. 2).
+
+    Raises
+    ------
+    ValueError
+        Naming the argument, for sizes below one, a rank above the smaller dimension, fewer than two
+        candidates, a negative margin, a fraction outside (0, 1] or another kind of problem.
+
+    Examples
+    --------
+    >>> Setting(4096, 4096, rank=16).parameters
+    130816
     """
 
     dim_in: int
@@ -53,46 +81,31 @@ class Setting:
     problem: ProblemKind = "original"
 
     def __post_init__(self) -> None:
-        dim_in = arguments.whole(
-            "dim_in", self.dim_in, most=MOST_DIMENSION, remedy="pass the input dimension"
+        # Numbers of any type are welcome; what stays are Python's own, which do not overflow.
+        checked: dict[str, float] = {}
+        for name, side in (("dim_in", "input"), ("dim_out", "output")):
+            remedy = f"pass the {side} dimension"
+            size = arguments.whole(name, getattr(self, name), most=MOST_DIMENSION, remedy=remedy)
+            checked[name] = size
+        remedy = "pass 0 for no margin; it is in off-target standard deviations"
+        checked["margin"] = arguments.real(
+            "margin", self.margin, least=0, most=MOST_MARGIN, remedy=remedy
         )
-        dim_out = arguments.whole(
-            "dim_out", self.dim_out, most=MOST_DIMENSION, remedy="pass the output dimension"
-        )
-        margin = arguments.real(
-            "margin",
-            self.margin,
-            least=0,
-            most=MOST_MARGIN,
-            remedy="pass 0 for no margin; it is in off-target standard deviations",
-        )
-        # Numbers of any type are welcome; what is kept are Python's own, which do not overflow.
-        for name, number in (("dim_in", dim_in), ("dim_out", dim_out), ("margin", margin)):
-            object.__setattr__(self, name, number)
         if self.candidates is not None:
-            candidates = arguments.whole(
-                "candidates",
-                self.candidates,
-                least=2,
-                remedy="a fact competes with at least one rival output",
-            )
-            object.__setattr__(self, "candidates", candidates)
+            checked["candidates"] = arguments.candidates(self.candidates)
         if self.rank is not None:
-            object.__setattr__(self, "rank", checked_rank(self.rank, min(dim_in, dim_out)))
+            checked["rank"] = checked_rank(
+                self.rank, int(min(checked["dim_in"], checked["dim_out"]))
+            )
         if self.tail_fraction is not None:
-            fraction = arguments.real(
-                "tail_fraction",
-                self.tail_fraction,
-                least=0,
-                most=1,
-                open_least=True,
-                remedy="pass the fraction of rivals that are averaged, or leave it out",
+            checked["tail_fraction"] = arguments.fraction(
+                "tail_fraction", self.tail_fraction, remedy=FRACTION_REMEDY
             )
-            object.__setattr__(self, "tail_fraction", fraction)
+        for name, number in checked.items():
+            object.__setattr__(self, name, number)
         if self.problem not in ("original", "decoupled"):
-            raise arguments.refuse(
-                "problem", self.problem, "'original' or 'decoupled'", "see the problem's definition"
-            )
+            remedy = "see the problem's definition"
+            raise arguments.refuse("problem", self.problem, "'original' or 'decoupled'", remedy)
 
     @property
     def entries(self) -> int:
@@ -152,12 +165,12 @@ class Setting:
         if self.averaged_rivals(candidates) == 1:
             return Estimate(statistical_dimension(max(candidates, 2.0), self.margin))
         assert self.tail_fraction is not None  # or one rival is averaged
-        if self.averaged_rivals(candidates) > _SAMPLED_TAIL:
+        if self.averaged_rivals(candidates) > SAMPLED_TAIL:
             return Estimate(tail_statistical_dimension(self.tail_fraction, self.margin))
         whole = max(round(candidates), 2)
         cone = TailCone(whole, self.tail_fraction, self.margin)
         samples = int(np.clip(_TAIL_WORK / cone.averaged, *_TAIL_SAMPLES))
-        return cone.statistical_dimension(np.random.default_rng(_SEED), samples)
+        return cone.statistical_dimension(np.random.default_rng(SEED), samples)
 
     def asymptotic_price(self, candidates: float) -> float:
         r"""Return the leading order of the price, :math:`(\sqrt{2 \log K} + c)^2` for the top score."""
@@ -189,7 +202,6 @@ def load(
     --------
     >>> round(load(755, 100), 3)
     0.5
-
     """
     competing = max(facts, 2) if candidates is None else candidates
     return facts * math.log(competing) / (dim_in * (dim_in if dim_out is None else dim_out))
@@ -221,7 +233,6 @@ def facts_at_load(
     --------
     >>> print(f"{facts_at_load(0.5, 100):.2f}")
     754.58
-
     """
     from scipy.special import lambertw
 

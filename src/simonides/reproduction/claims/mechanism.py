@@ -29,9 +29,8 @@ from simonides.reproduction.spectra import (
     unit_values,
 )
 from simonides.reproduction.statistics import exponent, mean
-from simonides.theory.initial_spectrum import InitialLaw
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
-from simonides.theory.spectrum import CapacityLaw
+from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
     from simonides.reproduction.results import Results, Row
