@@ -30,6 +30,8 @@ from simonides.theory.spectrum import CapacityLaw, InitialLaw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from simonides.arrays import Reals
+
 _RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
 
 _OVERLAP_SAMPLES, _TRAINED_SAMPLES = 192, 256
@@ -63,20 +65,13 @@ def scores(dim: int) -> Table:
 
 def spectrum(_dim: int) -> Table:
     """Return singular values at capacity and at initialisation, over the largest."""
-    rows = []
+    rows: list[dict[str, float | Reals]] = []
+    x = np.linspace(0.0, 1.0, 301)
     for fraction in _RANK_FRACTIONS:
         final, initial = CapacityLaw(fraction), InitialLaw(fraction)
         top = initial.support[1]
-        x = np.linspace(0.0, 1.0, 301)
-        for value, trained, fresh in zip(x, final.pdf(x), top * initial.pdf(top * x), strict=True):
-            rows.append(
-                {
-                    "rank_fraction": fraction,
-                    "singular_value": float(value),
-                    "at_capacity": float(trained),
-                    "at_initialisation": float(fresh),
-                }
-            )
+        heights = {"at_capacity": final.pdf(x), "at_initialisation": top * initial.pdf(top * x)}
+        rows.append({"rank_fraction": fraction, "singular_value": x, **heights})
     return stacked("spectrum", "Singular values over the largest", rows)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from simonides import arguments
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from simonides.arrays import Reals
     from simonides.estimate import Estimate
@@ -57,9 +57,23 @@ class Table:
         return [dict(zip(names, map(float, row), strict=True)) for row in rows]
 
 
-def stacked(name: str, title: str, rows: list[dict[str, float]], **settings: float) -> Table:
-    """Return a table from rows that all have the same keys."""
-    columns = {key: np.array([row[key] for row in rows]) for key in (rows[0] if rows else {})}
+def stacked(
+    name: str, title: str, rows: Sequence[Mapping[str, float | Reals]], **settings: float
+) -> Table:
+    """Return a table from rows that all have the same keys.
+
+    A row may hold arrays of one length: it stands for as many rows, with its numbers repeated in each.
+
+    >>> stacked("t", "Two heights", [{"dim": 5.0, "height": np.array([0.1, 0.2])}])["dim"].tolist()
+    [5.0, 5.0]
+    """
+    lengths = [max(np.size(value) for value in row.values()) for row in rows]
+    columns = {
+        key: np.concatenate(
+            [np.broadcast_to(row[key], size) for row, size in zip(rows, lengths, strict=True)]
+        )
+        for key in (rows[0] if rows else {})
+    }
     return Table(name, title, columns, settings)
 
 

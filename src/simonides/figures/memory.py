@@ -1,4 +1,4 @@
-"""Pictures of a memory: what a diagnosis found, and recall under noise."""
+"""Pictures of a memory: its diagnosis, and recall under noise."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from simonides.memory.noise import NoisyRecall
 
 
-def diagnosis(found: Diagnosis) -> Figure:
+def diagnosis(memory: Diagnosis) -> Figure:
     """Draw scores, leads, singular values and load."""
     with house_style():
         figure, (scores, leads, spectrum, load) = canvas(4, columns=2, height=2.9)
-        _scores(scores, found)
-        _leads(leads, found)
-        _spectrum(spectrum, found)
-        _load(load, found)
+        _scores(scores, memory)
+        _leads(leads, memory)
+        _spectrum(spectrum, memory)
+        _load(load, memory)
         return figure
 
 
@@ -70,55 +70,55 @@ def noisy_recall(curve: NoisyRecall) -> Figure:
         return figure
 
 
-def _scores(axes: Axes, found: Diagnosis) -> None:
+def _scores(axes: Axes, memory: Diagnosis) -> None:
     axes.fill_between(
-        found.score, found.rival_density, color=GREY, alpha=0.4, linewidth=0, label="rivals"
+        memory.score, memory.rival_density, color=GREY, alpha=0.4, linewidth=0, label="rivals"
     )
     axes.fill_between(
-        found.score, found.target_density, color=ACCENT, alpha=0.4, linewidth=0, label="targets"
+        memory.score, memory.target_density, color=ACCENT, alpha=0.4, linewidth=0, label="targets"
     )
-    axes.plot(found.score, found.rival_density_theory, color=INK, linewidth=1, linestyle=":")
-    axes.plot(found.score, found.target_density_theory, label="theory, full", **SERIES[0])
-    seen = found.target_density + found.rival_density > 1e-4
-    low, high = (found.score[seen].min(), found.score[seen].max()) if seen.any() else (-4, 4)
+    axes.plot(memory.score, memory.rival_density_theory, color=INK, linewidth=1, linestyle=":")
+    axes.plot(memory.score, memory.target_density_theory, label="theory, full", **SERIES[0])
+    seen = memory.target_density + memory.rival_density > 1e-4
+    low, high = (memory.score[seen].min(), memory.score[seen].max()) if seen.any() else (-4, 4)
     axes.set(title="Scores", xlabel="score", ylabel="density", xlim=(low, high), ylim=(0, None))
     axes.legend(loc="upper left", fontsize=7.5)
 
 
-def _leads(axes: Axes, found: Diagnosis) -> None:
-    bins = max(10, min(60, len(found.leads) // 10))
-    edges = np.histogram_bin_edges(found.leads, bins)
-    failed = found.leads <= max(found.margin, 0.0)
+def _leads(axes: Axes, memory: Diagnosis) -> None:
+    bins = max(10, min(60, len(memory.leads) // 10))
+    edges = np.histogram_bin_edges(memory.leads, bins)
+    failed = memory.leads <= max(memory.margin, 0.0)
     axes.hist(
-        [found.leads[~failed], found.leads[failed]],
+        [memory.leads[~failed], memory.leads[failed]],
         bins=edges.tolist(),
         stacked=True,
         color=[ACCENT, HEBBIAN],
         label=["stored", "failed"],
     )
-    reference_line(axes, found.margin, "margin", vertical=True)
+    reference_line(axes, memory.margin, "margin", vertical=True)
     axes.set(title="Leads", xlabel="lead over the best rival", ylabel="facts")
     axes.set_yscale("log")
     axes.set_ylim(top=2 * axes.get_ylim()[1])  # room for the margin's name
     axes.legend(loc="best", fontsize=7.5)
 
 
-def _spectrum(axes: Axes, found: Diagnosis) -> None:
-    number = 1 + np.arange(len(found.singular_values))
-    axes.plot(number, found.singular_values, ".", markersize=4, color=ACCENT, label="this memory")
-    axes.plot(number, found.singular_values_theory, label="theory, full", **SERIES[0])
+def _spectrum(axes: Axes, memory: Diagnosis) -> None:
+    number = 1 + np.arange(len(memory.singular_values))
+    axes.plot(number, memory.singular_values, ".", markersize=4, color=ACCENT, label="this memory")
+    axes.plot(number, memory.singular_values_theory, label="theory, full", **SERIES[0])
     axes.set(
         title="Singular values", xlabel="number", ylabel="over root mean square", ylim=(0, None)
     )
     axes.legend(loc="upper right", fontsize=7.5)
 
 
-def _load(axes: Axes, found: Diagnosis) -> None:
+def _load(axes: Axes, memory: Diagnosis) -> None:
     bars = {
-        "asked": (found.facts, GREY),
-        "stored": (found.stored, ACCENT),
-        "capacity": (found.capacity.facts, THEORY),
-        "Hebbian": (found.capacity.facts_hebbian, HEBBIAN),
+        "asked": (memory.facts, GREY),
+        "stored": (memory.stored, ACCENT),
+        "capacity": (memory.capacity.facts, THEORY),
+        "Hebbian": (memory.capacity.facts_hebbian, HEBBIAN),
     }
     for place, (value, colour) in enumerate(bars.values()):
         axes.barh(-place, value, color=colour, height=0.6)
@@ -126,7 +126,7 @@ def _load(axes: Axes, found: Diagnosis) -> None:
             f"{value:,.0f}", (value, -place), xytext=(3, 0), textcoords="offset points", va="center"
         )
     axes.set(
-        title=f"{found.fullness:.0%} of capacity",
+        title=f"{memory.fullness:.0%} of capacity",
         xlabel="facts",
         ylabel="",
         yticks=[-place for place in range(len(bars))],

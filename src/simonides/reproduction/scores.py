@@ -55,16 +55,16 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
-    from simonides.theory.setting import ProblemKind
 
-MIDDLES: Reals = SCORE_GRID[:-1] + SCORE_STEP / 2
-HEBBIAN_LOADS = (0.06, 0.2, 1.0)
+_MIDDLES: Reals = SCORE_GRID[:-1] + SCORE_STEP / 2
+_HEBBIAN_LOADS = (0.06, 0.2, 1.0)
 """Loads of Fig. D.1: below the Hebbian capacity of 1/8, above it, and beyond all capacities."""
 
 _SEED = 33
 
 _THEORY_ROWS = 2000
-"""Facts drawn for the law above capacity: some twenty in a step of the histogram at its top."""
+"""Facts drawn for the law above capacity. Any thousands do: targets are smoothed, and each brings all its
+rivals."""
 
 
 def _by_regime(results: Results) -> dict[str, Table]:
@@ -84,17 +84,21 @@ def _of_hebbian_rule(results: Results) -> dict[str, Table]:
     dim = largest_common_dim(measured)
     rows = [
         row | {"regime": load}
-        for load, problem in product(HEBBIAN_LOADS, BOTH)
+        for load, problem in product(_HEBBIAN_LOADS, BOTH)
         for row in _nearest(where(measured, problem=problem, dim=dim), load)
     ]
-    theory = []
-    for (problem, load), part in groups(rows, "problem", "regime").items():
-        kind: ProblemKind = "decoupled" if problem == BOTH[1] else "original"
-        law = rule.target_score_law(Setting(dim, dim, problem=kind), part[0]["facts"])
-        place = {"decoupled": problem_code(problem), "regime": load}
-        for x in MIDDLES:
-            heights = {"target": float(law.pdf(x)), "rival": float(rule.rival_score_law().pdf(x))}
-            theory.append({**place, "score": float(x), **heights})
+    theory = [
+        {
+            "decoupled": problem_code(problem),
+            "regime": load,
+            "score": _MIDDLES,
+            "target": rule.target_score_law(
+                Setting(dim, dim, problem=problem), part[0]["facts"]
+            ).pdf(_MIDDLES),
+            "rival": rule.rival_score_law().pdf(_MIDDLES),
+        }
+        for (problem, load), part in groups(rows, "problem", "regime").items()
+    ]
     return {
         "measured": _histograms(rows),
         "theory": stacked("theory", "Independent Gaussian scores", theory, dim=dim),
@@ -114,10 +118,9 @@ def _of_one_input(results: Results) -> dict[str, Table]:
     rivals, targets = [], []
     for (problem, regime, facts), (target, others) in zip(cases, scored, strict=True):
         place = {"decoupled": problem_code(problem), "regime": regime, "dim": float(dim)}
-        counts, _ = np.histogram(others, SCORE_GRID[::3])
-        for left, count in zip(SCORE_GRID[::3], counts, strict=False):
-            density = count / (others.size * 3 * SCORE_STEP)
-            rivals.append({**place, "score": left + 1.5 * SCORE_STEP, "density": density})
+        edges = SCORE_GRID[::3]
+        density = np.histogram(others, edges)[0] / (others.size * 3 * SCORE_STEP)
+        rivals.append({**place, "score": edges[:-1] + 1.5 * SCORE_STEP, "density": density})
         targets.append(
             {
                 **place,
@@ -135,30 +138,27 @@ def _of_one_input(results: Results) -> dict[str, Table]:
 
 def _histograms(rows: Iterable[Row]) -> Table:
     """Return densities of target and off-target scores by problem and regime."""
-    bins = []
-    for (problem, regime), part in groups(rows, "problem", "regime").items():
-        densities = {
-            kind: np.diff(np.mean([score_distribution(row, kind) for row in part], axis=0))
-            / SCORE_STEP
-            for kind in ("target", "rival")
+    parts = [
+        {
+            "decoupled": problem_code(problem),
+            "regime": regime,
+            "dim": float(part[0]["dim"]),
+            "facts": float(part[0]["facts"]),
+            "load": part[0]["load"],
+            "extreme_value": math.sqrt(2 * math.log(part[0]["facts"])),
+            "score": _MIDDLES,
+            "target": _density(part, "target"),
+            "rival": _density(part, "rival"),
+            "instances": float(len(part)),
         }
-        facts = part[0]["facts"]
-        for step, score in enumerate(MIDDLES):
-            bins.append(
-                {
-                    "decoupled": problem_code(problem),
-                    "regime": regime,
-                    "dim": float(part[0]["dim"]),
-                    "facts": float(facts),
-                    "load": part[0]["load"],
-                    "extreme_value": math.sqrt(2 * math.log(facts)),
-                    "score": float(score),
-                    "target": float(densities["target"][step]),
-                    "rival": float(densities["rival"][step]),
-                    "instances": float(len(part)),
-                }
-            )
-    return stacked("measured", "Densities of scores", bins)
+        for (problem, regime), part in groups(rows, "problem", "regime").items()
+    ]
+    return stacked("measured", "Densities of scores", parts)
+
+
+def _density(part: list[Row], kind: str) -> Reals:
+    below = np.mean([score_distribution(row, kind) for row in part], axis=0)
+    return np.asarray(np.diff(below) / SCORE_STEP)
 
 
 def _laws(dim: int, samples: int) -> Table:
@@ -170,15 +170,15 @@ def _laws(dim: int, samples: int) -> Table:
     for regime, facts, lead in ((BELOW, below, margin), (NEAR, round(NEAR * full), 0.0)):
         unit = math.sqrt(RivalScoreLaw(facts, lead).variance)
         target = _spread(TargetScoreLaw(facts, lead), dim, unit)
-        rival = unit * RivalScoreLaw(facts, lead).pdf(unit * MIDDLES)
-        rows += _heights(regime, target, rival)
+        rival = unit * RivalScoreLaw(facts, lead).pdf(unit * _MIDDLES)
+        rows.append(_heights(regime, target, rival))
     facts = round(ABOVE * full)
     rng = np.random.default_rng(_SEED)
     state = minimum_of_risk(facts, dim**2, rng=rng, samples=samples_at(dim, samples))
     scores = state.sample_scores(_THEORY_ROWS, rng)
     scores = scores / np.std(scores[:, 1:])
     rival, _ = np.histogram(scores[:, 1:], SCORE_GRID, density=True)
-    rows += _heights(ABOVE, _spread_sample(scores[:, 0], dim), rival)
+    rows.append(_heights(ABOVE, _spread_sample(scores[:, 0], dim), rival))
     return stacked(
         "theory", "Laws of scores of the decoupled problem", rows, dim=dim, margin=margin
     )
@@ -195,7 +195,7 @@ def _spread(law: TargetScoreLaw, dim: int, unit: float) -> Reals:
     weights = norm.pdf(nodes)
     scales = 1 + nodes / math.sqrt(dim)
     parts = [
-        weight * unit / scale * law.pdf(unit * MIDDLES / scale)
+        weight * unit / scale * law.pdf(unit * _MIDDLES / scale)
         for scale, weight in zip(scales, weights, strict=True)
         if scale > 0
     ]
@@ -205,21 +205,13 @@ def _spread(law: TargetScoreLaw, dim: int, unit: float) -> Reals:
 def _spread_sample(targets: Reals, dim: int) -> Reals:
     """Return the same density from a sample of targets; it shows nothing finer than a histogram's step."""
     widths = np.maximum(np.abs(targets) / math.sqrt(dim), SCORE_STEP)
-    return np.asarray(norm.pdf(MIDDLES[:, None], targets, widths).mean(axis=1))
+    return np.asarray(norm.pdf(_MIDDLES[:, None], targets, widths).mean(axis=1))
 
 
-def _heights(regime: float, target: Reals, rival: Reals) -> list[dict[str, float]]:
-    gaussian = rule.rival_score_law().pdf(MIDDLES)
-    return [
-        {
-            "regime": regime,
-            "score": float(x),
-            "target": float(target[place]),
-            "rival": float(rival[place]),
-            "gaussian": float(gaussian[place]),
-        }
-        for place, x in enumerate(MIDDLES)
-    ]
+def _heights(regime: float, target: Reals, rival: Reals) -> dict[str, float | Reals]:
+    gaussian = rule.rival_score_law().pdf(_MIDDLES)
+    densities = {"target": target, "rival": rival, "gaussian": gaussian}
+    return {"regime": regime, "score": _MIDDLES, **densities}
 
 
 def _nearest(rows: list[Row], load: float) -> list[Row]:

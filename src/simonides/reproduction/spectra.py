@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simonides.reproduction.results import Results, Row
     from simonides.theory.laws import Law
 
-BINS: Reals = np.linspace(0.0, 2.4, 25)
+_BINS: Reals = np.linspace(0.0, 2.4, 25)
 """Edges of the bins of singular values whose mean square is one."""
 
 GRID: Reals = np.linspace(0.0, 3.0, 301)
@@ -40,7 +40,7 @@ GRID: Reals = np.linspace(0.0, 3.0, 301)
 _SEED = 32
 
 _INITIAL_DIM, _INITIAL_DRAWS = 200, 10
-"""Of the random layers: so large and so many that a bin's error is less than a line's width."""
+"""Of the random layers: two thousand singular values at full rank, two hundred at a tenth of it."""
 
 
 def near_capacity(results: Results) -> list[Row]:
@@ -59,10 +59,9 @@ def _at_capacity(results: Results) -> dict[str, Table]:
             "decoupled": problem_code(problem),
             "dim": float(part[0]["dim"]),
             "instances": float(len(part)),
-            **bin_row,
+            **_histogram([unit_values(row) for row in part]),
         }
         for (fraction, problem), part in parts.items()
-        for bin_row in _histogram([unit_values(row) for row in part])
     ]
     return {
         "measured": stacked("measured", "Singular values at capacity", rows),
@@ -73,7 +72,7 @@ def _at_capacity(results: Results) -> dict[str, Table]:
 def _at_initialisation(_results: Results) -> dict[str, Table]:
     """Return singular values of two random layers by width, and the law they should follow."""
     rng = np.random.default_rng(_SEED)
-    rows = []
+    rows: list[dict[str, float | Reals]] = []
     for fraction in FRACTIONS:
         rank = rank_of(_INITIAL_DIM, fraction) or _INITIAL_DIM
         drawn = []
@@ -83,8 +82,7 @@ def _at_initialisation(_results: Results) -> dict[str, Table]:
             )
             values = np.linalg.svd(product, compute_uv=False)[:rank]
             drawn.append(values / np.sqrt(np.mean(values**2)))
-        place = {"rank_fraction": fraction, "dim": float(_INITIAL_DIM)}
-        rows += [{**place, **bin_row} for bin_row in _histogram(drawn)]
+        rows.append({"rank_fraction": fraction, "dim": float(_INITIAL_DIM), **_histogram(drawn)})
     return {
         "measured": stacked("measured", "Two random layers", rows, dim=_INITIAL_DIM),
         "theory": _laws({"at_initialisation": InitialLaw}),
@@ -107,27 +105,22 @@ def unit_distribution(law: Law, grid: Reals) -> Reals:
     return law.cdf(grid * math.sqrt(law.moment(2)))
 
 
-def _histogram(values: Sequence[Reals]) -> list[dict[str, float]]:
-    counts, _ = np.histogram(np.concatenate(values), BINS)
-    width = BINS[1] - BINS[0]
+def _histogram(values: Sequence[Reals]) -> dict[str, Reals]:
+    counts, _ = np.histogram(np.concatenate(values), _BINS)
+    width = _BINS[1] - _BINS[0]
     total = sum(part.size for part in values)
-    return [
-        {"singular_value": float(left + width / 2), "density": float(count / (total * width))}
-        for left, count in zip(BINS, counts, strict=False)
-    ]
+    return {"singular_value": _BINS[:-1] + width / 2, "density": counts / (total * width)}
 
 
 def _laws(laws: dict[str, type[CapacityLaw] | type[InitialLaw]]) -> Table:
-    x = np.linspace(0.01, BINS[-1], 240)
-    rows = []
+    x = np.linspace(0.01, _BINS[-1], 240)
+    rows: list[dict[str, float | Reals]] = []
     for fraction in FRACTIONS:
-        columns = {}
+        heights = {}
         for name, law in laws.items():
             scale = math.sqrt(law(fraction).moment(2))
-            columns[name] = scale * law(fraction).pdf(scale * x)
-        for place, value in enumerate(x):
-            heights = {name: float(column[place]) for name, column in columns.items()}
-            rows.append({"rank_fraction": fraction, "singular_value": float(value), **heights})
+            heights[name] = scale * law(fraction).pdf(scale * x)
+        rows.append({"rank_fraction": fraction, "singular_value": x, **heights})
     return stacked("theory", "Laws of singular values, mean square one", rows)
 
 

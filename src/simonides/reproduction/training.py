@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
     from simonides.theory.setting import ProblemKind
 
@@ -114,15 +115,15 @@ def between_nodes(theory: Table) -> Table:
         last = max(int(np.count_nonzero(nodes["accuracy"][distinct] >= 1)) - 1, 0)
         roots = np.sqrt(load[last:] - load[last])
         at = np.linspace(0, roots[-1], _BETWEEN)
-        columns = {"load": np.concatenate([load[:last], load[last] + at**2])}
+        row: dict[str, float | Reals] = {
+            "dim": dim,
+            "load": np.concatenate([load[:last], load[last] + at**2]),
+        }
         for name in ("accuracy", "loss"):
             values = nodes[name][distinct]
             beyond = PchipInterpolator(roots, values[last:])(at)
-            columns[name] = np.concatenate([values[:last], beyond])
-        rows += [
-            {"dim": dim, **dict(zip(columns, map(float, row), strict=True))}
-            for row in zip(*columns.values(), strict=True)
-        ]
+            row[name] = np.concatenate([values[:last], beyond])
+        rows.append(row)
     return stacked("theory-curve", "Monotone interpolation of the computed points", rows)
 
 
