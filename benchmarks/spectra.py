@@ -28,7 +28,7 @@ _BY_LOAD = {
     "rank_fractions": (0.1, 0.25, 0.5),
     "instances": _INSTANCES,
     "seed": _SEED,
-    "solvers": ({"name": "cross-entropy", "least_gain": 1e-4},),
+    "solvers": ({"name": "cross_entropy", "least_gain": 1e-4},),
 }
 _REPEATS = 20
 _RESAMPLES = 200
@@ -101,8 +101,8 @@ def _measured(spec: Spec) -> list[Row]:
 
 def _way(row: Row) -> str:
     """Return the column of a row: how its facts were stored."""
-    if row["solver"] != "cross-entropy":
-        return {"gradient": "adam", "low-rank": "search"}[row["solver"]]
+    if row["solver"] != "cross_entropy":
+        return {"gradient": "adam", "low_rank": "search"}[row["solver"]]
     return "stored" if json.loads(row["options"]).get("until_stored", True) else "converged"
 
 

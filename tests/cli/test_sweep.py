@@ -16,7 +16,7 @@ dims = [5]
 facts = [4, 30]
 instances = 2
 seed = 1
-solvers = ["hebbian", {name = "decide", max_steps = 50}]
+solvers = ["hebbian", {name = "feasibility", max_steps = 50}]
 """
 
 
@@ -49,7 +49,7 @@ def test_run_status_and_export_agree(spec, tmp_path):
     assert (exported["done"], exported["rows"], exported["file"]) == (8, 8, str(file))
     with file.open() as read:
         rows = list(csv.DictReader(read))
-    verdicts = {int(row["facts"]): row["outcome"] for row in rows if row["solver"] == "decide"}
+    verdicts = {int(row["facts"]): row["outcome"] for row in rows if row["solver"] == "feasibility"}
     assert verdicts == {4: "storable", 30: "not-storable"}
     shown = run("status", out).stdout
     assert "done" in shown
@@ -61,7 +61,7 @@ def test_run_status_and_export_agree(spec, tmp_path):
     ("change", "named", "allowed"),
     [
         ("dims = [0]", "dims[0] = 0", "at least 1"),
-        ('solvers = ["magic"]', "solvers[0].name = 'magic'", "'cross-entropy'"),
+        ('solvers = ["magic"]', "solvers[0].name = 'magic'", "cross_entropy"),
         ("dim = [5]", "dim = [5]", "dims"),
         ("loads = [1", "spec.toml", "TOML"),
     ],

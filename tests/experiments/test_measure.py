@@ -19,7 +19,7 @@ from simonides.solvers.deciding.threshold import threshold
 from simonides.solvers.rules.hebbian import hebbian
 from simonides.solvers.training.cross_entropy import cross_entropy
 
-TASK = Task("original", 10, 40, 1.0, "cross-entropy", (), instance=0, seed=3)
+TASK = Task("original", 10, 40, 1.0, "cross_entropy", (), instance=0, seed=3)
 
 
 def dense_scores(problem, weights):
@@ -95,12 +95,12 @@ def test_weights_without_a_scale_have_no_scores(weights):
     ("solver", "options", "rank_fraction"),
     [
         ("hebbian", (), 1.0),
-        ("pseudo-inverse", (("ridge", 0.5),), 1.0),
-        ("cross-entropy", (("max_steps", 9),), 0.3),
+        ("pseudo_inverse", (("ridge", 0.5),), 1.0),
+        ("cross_entropy", (("max_steps", 9),), 0.3),
         ("gradient", (("max_steps", 20),), 0.3),
-        ("low-rank", (("max_steps", 9),), 0.5),
-        ("decide", (("margin_gap", 0.1),), 1.0),
-        ("decide", (("max_steps", 9),), 0.3),
+        ("low_rank", (("max_steps", 9),), 0.5),
+        ("margin", (("margin_gap", 0.1),), 1.0),
+        ("feasibility", (("max_steps", 9),), 0.3),
     ],
 )
 @pytest.mark.parametrize("problem", ["original", "decoupled"])
@@ -133,7 +133,7 @@ def test_a_row_says_what_the_solver_found():
 
 
 def test_a_verdict_comes_with_its_bracket():
-    task = replace(TASK, facts=15, solver="decide", options=(("margin_gap", 0.01),))
+    task = replace(TASK, facts=15, solver="margin", options=(("margin_gap", 0.01),))
     found, expected = measure(task), decide(task.draw(15), margin_gap=0.01, threads=1)
     assert (found.outcome, found.loss) == ("storable", None)
     assert (found.margin_lower, found.margin_upper) == (
@@ -143,7 +143,7 @@ def test_a_verdict_comes_with_its_bracket():
 
 
 def test_only_cross_entropies_are_losses():
-    assert measure(replace(TASK, solver="pseudo-inverse")).loss is None
+    assert measure(replace(TASK, solver="pseudo_inverse")).loss is None
     assert measure(replace(TASK, solver="hebbian")).recalled == hebbian(TASK.draw(40)).recalled
 
 

@@ -31,12 +31,12 @@ def test_a_spec_is_read_as_it_is_written(tmp_path):
     path = tmp_path / "spec.toml"
     path.write_text(
         'problem = ["original", "decoupled"]\ndims = [5]\nloads = [0.5, 1]\nrank_fractions = [0.5, 1]\n'
-        'instances = 2\nseed = 0\nsolvers = ["decide"]\n'
+        'instances = 2\nseed = 0\nsolvers = ["feasibility"]\n'
     )
     assert read_spec(path) == Spec(
         problems=("original", "decoupled"),
         dims=(5,),
-        solvers=(Choice("decide"),),
+        solvers=(Choice("feasibility"),),
         instances=2,
         seed=0,
         loads=(0.5, 1.0),
@@ -79,9 +79,9 @@ BAD = [
     ({"facts": []}, "the number of facts", "loads, relative_loads, facts"),
     ({"facts": [], "loads": [0]}, "loads[0] = 0", "above 0"),
     ({"facts": [], "relative_loads": [-1]}, "relative_loads[0] = -1", "above 0"),
-    ({"rank_fractions": [1.5], "solvers": ["decide"]}, "rank_fractions[0] = 1.5", "at most 1"),
-    ({"rank_fractions": [0.5]}, "rank_fractions = [0.5]", "cross-entropy, gradient"),
-    ({"solvers": ["sgd"]}, "solvers[0].name = 'sgd'", "'cross-entropy'"),
+    ({"rank_fractions": [1.5], "solvers": ["feasibility"]}, "rank_fractions[0] = 1.5", "at most 1"),
+    ({"rank_fractions": [0.5]}, "rank_fractions = [0.5]", "cross_entropy, gradient"),
+    ({"solvers": ["sgd"]}, "solvers[0].name = 'sgd'", "cross_entropy"),
     ({"solvers": [{"max_steps": 3}]}, "solvers[0]", "hebbian"),
     ({"solvers": [7]}, "solvers[0] = 7", "hebbian"),
     ({"solvers": [{"name": "gradient", "steps": 3}]}, "solvers[0].steps = 3", "max_steps"),
@@ -89,9 +89,9 @@ BAD = [
     ({"solvers": [{"name": "gradient", "max_steps": -1}]}, "solvers[0].max_steps = -1", "at least 0"),
     ({"solvers": [{"name": "gradient", "dtype": "int8"}]}, "solvers[0].dtype", "'float64'"),
     ({"solvers": [{"name": "gradient", "until_stored": 1}]}, "solvers[0].until_stored", "true"),
-    ({"solvers": [{"name": "cross-entropy", "least_gain": 2}]}, "solvers[0].least_gain = 2", "at most 1"),
+    ({"solvers": [{"name": "cross_entropy", "least_gain": 2}]}, "solvers[0].least_gain = 2", "at most 1"),
     ({"solvers": ["threshold"]}, "facts = [4, 9]", "threshold"),
-    ({"solvers": [{"name": "decide", "margin_gap": 0.1}], "rank_fractions": [0.5]}, "margin_gap", "rank"),
+    ({"solvers": ["margin"], "rank_fractions": [0.5]}, "rank_fractions = [0.5]", "low_rank, feasibility"),
     ({"instances": 0}, "instances = 0", "at least 1"),
     ({"seed": -1}, "seed = -1", "at least 0"),
     ({"seed": 2**63}, "seed = 9223372036854775808", "at most"),
@@ -170,7 +170,7 @@ def test_loads_become_facts():
 
 def test_relative_loads_are_in_units_of_the_capacity_at_that_rank():
     asked = spec(facts=[], relative_loads=[0.5, 2], dims=[30], rank_fractions=[0.2, 1],
-                 solvers=["cross-entropy"], instances=1)  # fmt: skip
+                 solvers=["cross_entropy"], instances=1)  # fmt: skip
     found = {(task.rank, task.facts) for task in expand(asked)}
     assert found == {
         (rank, round(share * capacity(30, rank=rank).facts))

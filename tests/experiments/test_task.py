@@ -15,7 +15,7 @@ OTHERS = {
     "dim": 13,
     "facts": None,
     "rank_fraction": 0.5,
-    "solver": "cross-entropy",
+    "solver": "cross_entropy",
     "options": (("max_steps", 6),),
     "instance": 3,
     "seed": 10,

@@ -154,7 +154,7 @@ def test_an_ensemble_has_one_text(text, written):
         ("unit(x=1)", "the options of unit are: none"),
         ("sparse(fraction=many)", "sparse.fraction = 'many'"),
         ("nowhere:draw", "No module named 'nowhere'"),
-        ("math:nothing", "a function of math"),
+        ("math:nothing", "has no attribute 'nothing'"),
     ],
 )
 def test_a_text_that_names_nothing_is_refused(text, said):
@@ -216,7 +216,7 @@ def test_a_function_of_ones_own_draws_nested_problems():
     few, many = law.draw(5, 4, 3, seed=1), law.draw(11, 4, 3, seed=1)
     assert np.linalg.norm(few.inputs, axis=1) == pytest.approx(np.full(5, 3.0))
     assert few.fingerprint() == many.prefix(5).fingerprint()
-    assert few.paired
+    assert few.all_compete
     assert law.draw(5, 4, 3, seed=2).fingerprint() != few.fingerprint()
     assert ensemble(f"{OWN}with_targets").draw(5, 4, candidates=6, seed=1).targets[-1] == 2
     shared = ensemble(f"{OWN}shells+balanced").draw(12, 4, candidates=6, seed=1)

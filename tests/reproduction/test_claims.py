@@ -206,7 +206,7 @@ def test_a_protocol_that_recalls_less_is_seen(results):
     def worse(row):
         if row["solver"] == "gradient":
             row["accuracy"] = 0.5
-        elif row["solver"] == "cross-entropy":
+        elif row["solver"] == "cross_entropy":
             row["accuracy"] = 1.0
         return row
 
@@ -217,7 +217,7 @@ def test_differences_of_opposite_sign_do_not_cancel(results):
     def opposite(row):
         if row["solver"] == "gradient":
             row["accuracy"] = 0.5 + 0.1 * (1 if row["problem"] == "original" else -1)
-        elif row["solver"] == "cross-entropy":
+        elif row["solver"] == "cross_entropy":
             row["accuracy"] = 0.5
         return row
 
@@ -321,7 +321,7 @@ LOSSES = {
         (row["problem"], row["dim"]) != ("original", 8)
     ),
     "all but an instance": lambda place, row: row["instance"] == 0,
-    "a solver": lambda place, row: row["solver"] == "cross-entropy",
+    "a solver": lambda place, row: row["solver"] == "cross_entropy",
     "bounded ranks": lambda place, row: row["rank_fraction"] == 1,
     "full rank": lambda place, row: row["rank_fraction"] < 1,
 }

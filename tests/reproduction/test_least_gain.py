@@ -15,7 +15,7 @@ def test_curves_end_a_few_facts_early_at_a_small_rank(tmp_path):
             "dims": [25],
             "relative_loads": [0.9],
             "rank_fractions": [0.1],
-            "solvers": ["cross-entropy", {"name": "cross-entropy", "least_gain": 1e-4}],
+            "solvers": ["cross_entropy", {"name": "cross_entropy", "least_gain": 1e-4}],
             "instances": 6,
             "seed": 2026,
         }

@@ -17,7 +17,7 @@ def spec(problem, dims, solvers, instances, **more):
     )
 
 
-_TRAINED = ({"name": "cross-entropy", "max_steps": 30},)
+_TRAINED = ({"name": "cross_entropy", "max_steps": 30},)
 _BOUNDED = {"rank_fractions": FRACTIONS[:-1]}
 
 _BLOCKS = Architecture(tokens=16, dim=64, layers=4, hidden=64, value_variance=0.5)
@@ -52,14 +52,14 @@ TINY = ReproductionPlan(
         "bounded": (spec("original", (6,), ("threshold",), 2, rank_fractions=(0.5, 1.0)),),
         "margin": (
             spec(
-                BOTH, (6,), ({"name": "decide", "margin_gap": 0.1},), 2, relative_loads=(0.3, 0.6)
+                BOTH, (6,), ({"name": "margin", "margin_gap": 0.1},), 2, relative_loads=(0.3, 0.6)
             ),
         ),
         "protocol": (
             spec(
                 BOTH,
                 (6,),
-                ("cross-entropy", {"name": "gradient", "max_steps": 50}),
+                ("cross_entropy", {"name": "gradient", "max_steps": 50}),
                 2,
                 loads=(0.5, 2.0),
             ),

@@ -6,8 +6,7 @@ from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, cast
 
-from simonides.experiments.methods import METHODS
-from simonides.experiments.task import Task, rank_of
+from simonides.experiments.task import THRESHOLD, Task, rank_of
 from simonides.theory.capacity import capacity
 from simonides.theory.setting import facts_at_load
 
@@ -33,7 +32,7 @@ def expand(spec: Spec) -> tuple[Task, ...]:
         spec.solvers,
     ):
         amounts: Sequence[int | None] = [None]
-        if METHODS[choice.name].needs_facts:
+        if choice.name != THRESHOLD:
             amounts = facts_of(spec, problem, dim, fraction, rivals)
         for facts, instance in product(amounts, range(spec.instances)):
             task = Task(

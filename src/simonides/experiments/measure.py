@@ -11,10 +11,10 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from simonides.experiments.expand import predicted
-from simonides.experiments.methods import METHODS
 from simonides.experiments.score_laws import score_laws
-from simonides.experiments.task import Task
+from simonides.experiments.task import THRESHOLD, Task
 from simonides.solvers.deciding.threshold import threshold
+from simonides.solvers.methods import named
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
@@ -91,11 +91,14 @@ def drawn(task: Task, facts: int) -> Problem:
 def warm_up(problem: str, solver: str, bounded: bool) -> None:
     """Measure a tiny task of this kind, once in a process.
 
-    What it loads and compiles is then not counted as the time of the first real one.
+    What it loads and compiles is then not counted as the time of the first real one. A method of the user's
+    is not called with problems that nobody posed.
     """
-    method = METHODS[solver]
-    facts = 6 if method.needs_facts else None
-    options = (("max_steps", 3),) if "max_steps" in method.options else ()
+    if ":" in solver:
+        return
+    facts = None if solver == THRESHOLD else 6
+    stops = facts is not None and "max_steps" in named(solver).options
+    options = (("max_steps", 3),) if stops else ()
     measure(Task(problem, 4, facts, 0.5 if bounded else 1.0, solver, options, 0, 0))
 
 
@@ -112,23 +115,24 @@ def _threshold(task: Task) -> Measurement:
 
 def _solve(task: Task, facts: int) -> Measurement:
     problem = drawn(task, facts)
-    solve = METHODS[task.solver].solve
-    assert solve is not None  # or the task has no facts
+    method = named(task.solver)
     began = time.perf_counter()
-    outcome = solve(problem, task.rank, task.solver_seed, **dict(task.options))
+    solution = method.solve(
+        problem, rank=task.rank, seed=task.solver_seed, threads=1, **dict(task.options)
+    )
     seconds = time.perf_counter() - began
-    weights = outcome.solution.weights
+    weights = solution.weights
     laws = score_laws(problem, weights)
     values = np.linalg.svd(weights, compute_uv=False)
     return Measurement(
         solver_seconds=seconds,
-        outcome=outcome.outcome,
-        recalled=outcome.solution.recalled,
-        accuracy=outcome.solution.recalled / facts,
-        loss=outcome.solution.loss if outcome.trained else None,
-        steps=outcome.solution.steps,
-        margin_lower=outcome.margin_lower,
-        margin_upper=outcome.margin_upper,
+        outcome=str(solution.verdict or solution.status),
+        recalled=solution.recalled,
+        accuracy=solution.recalled / facts,
+        loss=solution.loss if method.trains else None,
+        steps=solution.steps,
+        margin_lower=solution.margin_lower if method.proves else None,
+        margin_upper=solution.margin_upper if method.proves else None,
         norm=float(np.linalg.norm(weights)),
         target_mean=laws.target.mean,
         target_std=laws.target.std,

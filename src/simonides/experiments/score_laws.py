@@ -15,19 +15,16 @@ import numpy as np
 
 from simonides.compiled import kernel
 from simonides.failures import ConvergenceError
-from simonides.problems.original import OriginalProblem
-from simonides.problems.scan import row_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simonides.arrays import Integers, Reals, Singles
+    from simonides.arrays import Integers, Reals
     from simonides.problems.problem import Problem
 
 SCORE_EDGES: Reals = np.linspace(-8.0, 16.0, 481)
 """Edges of the bins. Counts have one number more at each end: scores below them, and from the last on."""
 
 _WIDTH = 0.05
+"""Of a bin: a twentieth of the standard deviation of a score, finer than any picture shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +57,12 @@ def score_laws(problem: Problem, weights: Reals) -> ScoreLaws:
     norm = float(np.linalg.norm(weights))
     if not math.isfinite(norm) or norm == 0:
         raise ConvergenceError(f"weights of norm {norm:g} have no scores: take smaller steps")
-    images = problem.inputs @ (weights.T / norm)
+    images = problem.images(weights / norm)
     counts = np.zeros(len(SCORE_EDGES) + 1, dtype=np.int64)
     number, total, squares, best = 0, 0.0, 0.0, []
-    for scores, own in _blocks(problem, images.astype(np.float32)):
-        highest = np.empty(len(scores))
-        part = _count_rivals(scores, own, SCORE_EDGES[0], _WIDTH, counts, highest)
+    for block in problem.score_blocks(images.astype(np.float32), np.float32):
+        highest = np.empty(len(block.rivals))
+        part = _count_rivals(block.rivals, SCORE_EDGES[0], _WIDTH, counts, highest)
         number, total, squares = number + part[0], total + part[1], squares + part[2]
         best.append(highest)
     mean = total / number
@@ -76,20 +73,6 @@ def score_laws(problem: Problem, weights: Reals) -> ScoreLaws:
     )
 
 
-def _blocks(problem: Problem, images: Singles) -> Iterator[tuple[Singles, Integers]]:
-    """Yield scores, some facts at a time, and in which column the target is (-1: in none)."""
-    if isinstance(problem, OriginalProblem):
-        assert problem.targets is not None  # set on construction
-        outputs = problem.outputs.astype(np.float32)
-        for rows in row_blocks(problem.facts, 4 * problem.candidates):
-            yield images[rows] @ outputs.T, problem.targets[rows]
-        return
-    absent = np.full(problem.facts, -1)
-    for rows in row_blocks(problem.facts, 4 * problem.candidates * problem.dim_out):
-        scores = np.matmul(problem.rivals_of(rows), images[rows, :, None])[:, :, 0]
-        yield scores, absent[rows]
-
-
 def _scores(scores: Reals) -> Scores:
     places = np.floor((scores - SCORE_EDGES[0]) / _WIDTH) + 1
     places = np.clip(places, 0, len(SCORE_EDGES)).astype(np.int64)
@@ -98,8 +81,8 @@ def _scores(scores: Reals) -> Scores:
 
 
 @kernel()
-def _count_rivals(scores, own, first_edge, width, counts, highest):  # type: ignore[no-untyped-def]
-    """Add every score but those in column ``own`` of each row to the bins' counts.
+def _count_rivals(scores, first_edge, width, counts, highest):  # type: ignore[no-untyped-def]
+    """Add every score to the bins' counts, but for minus infinity, which stands where a target is.
 
     The first and the last bin take what is beyond the edges. Writes each row's highest score; returns
     the number of scores, their sum and that of their squares.
@@ -107,11 +90,11 @@ def _count_rivals(scores, own, first_edge, width, counts, highest):  # type: ign
     last = len(counts) - 1
     number, total, squares = 0, 0.0, 0.0
     for row in range(scores.shape[0]):
-        best = -1e300
+        best = -np.inf
         for column in range(scores.shape[1]):
-            if column == own[row]:
-                continue
             score = float(scores[row, column])
+            if score == -np.inf:
+                continue
             best = max(best, score)
             number += 1
             total += score

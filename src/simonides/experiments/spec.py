@@ -9,14 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simonides import arguments
-from simonides.experiments.methods import METHODS
+from simonides.experiments.task import THRESHOLD
 from simonides.failures import BadArgumentError
 from simonides.problems.ensembles import PROBLEMS, ensemble
+from simonides.solvers.methods import METHODS, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from simonides.experiments.methods import Option
+    from simonides.solvers.methods import Option
 
 Item = TypeVar("Item")
 
@@ -30,7 +31,10 @@ AMOUNTS = ("loads", "relative_loads", "facts")
 """The three ways to say how many facts; a spec uses one."""
 
 _MOST_DIM, _MOST_FACTS, _MOST_INSTANCES = 10**5, 10**8, 10**6
+"""Beyond what any machine measures, and below where a mistyped number of tasks fills the memory."""
+
 _MOST_SEED = 2**63 - 1
+"""The largest integer that a column of the results holds."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +120,7 @@ class Spec:
         return {
             **keys,
             "rank_fractions": list(self.rank_fractions),
-            "solvers": [{"name": one.name, **dict(one.options)} for one in self.solvers],
+            "solvers": [{"name": solver.name, **dict(solver.options)} for solver in self.solvers],
             "instances": self.instances,
             "seed": self.seed,
         }
@@ -140,7 +144,7 @@ _ALLOWED = {
     "candidates": "a number of outputs, or a list of them; left out, all facts compete",
     "dims": "a list of dimensions",
     "solvers": f"a list of names, or of tables with a name and options; "
-    f"the names are {', '.join(METHODS)}",
+    f"the names are {', '.join(METHODS)}, {THRESHOLD}, or yours as module:function",
     "instances": "pass how many problems to draw",
     "seed": "pass the integer to reproduce the sweep by",
     "loads": "a list of numbers above 0",
@@ -155,11 +159,11 @@ def _several(
 ) -> tuple[Item, ...]:
     if not isinstance(value, (list, tuple)) or not (value or empty):
         raise arguments.refuse(key, value, "a list of at least one", f"pass {_ALLOWED[key]}")
-    kept = tuple(check(f"{key}[{place}]", item) for place, item in enumerate(value))
-    for place, item in enumerate(kept):
-        if item in kept[:place]:
+    items = tuple(check(f"{key}[{place}]", item) for place, item in enumerate(value))
+    for place, item in enumerate(items):
+        if item in items[:place]:
             raise arguments.refuse(f"{key}[{place}]", value[place], "new", "drop the repetition")
-    return kept
+    return items
 
 
 def _listed(value: object, kind: type) -> object:
@@ -217,52 +221,39 @@ def _choice(key: str, value: object) -> Choice:
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, dict) or "name" not in table:
         raise arguments.refuse(key, value, "a name or a table with one", _ALLOWED["solvers"])
-    name = table["name"]
-    if not isinstance(name, str) or name not in METHODS:
-        raise arguments.refuse(
-            f"{key}.name", name, f"one of {', '.join(map(repr, METHODS))}", "choose one"
-        )
-    checks = METHODS[name].options
-    options = {option: given for option, given in table.items() if option != "name"}
-    for option in options:
-        if option not in checks:
-            takes = ", ".join(checks) or "none"
-            raise BadArgumentError(
-                f"{key}.{option} = {options[option]!r} must be left out: the options of {name} are {takes}"
+    options = {option: table[option] for option in table if option != "name"}
+    if table["name"] == THRESHOLD:
+        for option, setting in options.items():
+            raise arguments.refuse(
+                f"{key}.{option}", setting, "left out", "a threshold has no options"
             )
-    return Choice(
-        name,
-        tuple((one, checks[one](f"{key}.{one}", options[one])) for one in sorted(options)),
-    )
+        return Choice(THRESHOLD)
+    method = named(table["name"], f"{key}.name")
+    return Choice(method.name, tuple(method.checked(key, options).items()))
 
 
 def _consistent(spec: Spec) -> Spec:
     """Return the spec if its keys go together."""
     for law, problem, candidates in product(spec.ensembles, spec.problems, spec.candidates):
         ensemble(law).check(problem, candidates)
-    given = [key for key in AMOUNTS if getattr(spec, key)]
-    needed = any(METHODS[one.name].needs_facts for one in spec.solvers)
-    if len(given) > 1 or (needed and not given):
+    amounts = [key for key in AMOUNTS if getattr(spec, key)]
+    needed = any(solver.name != THRESHOLD for solver in spec.solvers)
+    if len(amounts) > 1 or (needed and not amounts):
         raise BadArgumentError(
-            f"{' and '.join(given) or 'the number of facts'} must be said once: "
+            f"{' and '.join(amounts) or 'the number of facts'} must be said once: "
             f"pass one of {', '.join(AMOUNTS)}"
         )
-    if given and not needed:
+    if amounts and not needed:
         raise BadArgumentError(
-            f"{given[0]} = {list(getattr(spec, given[0]))} must be left out: "
+            f"{amounts[0]} = {list(getattr(spec, amounts[0]))} must be left out: "
             "a threshold chooses its own numbers of facts"
         )
-    bounded = [fraction for fraction in spec.rank_fractions if fraction < 1]
-    for place, one in enumerate(spec.solvers):
-        if bounded and not METHODS[one.name].bounds_rank:
-            able = ", ".join(name for name, method in METHODS.items() if method.bounds_rank)
-            raise BadArgumentError(
-                f"rank_fractions = {list(spec.rank_fractions)} must be [1.0] for "
-                f"solvers[{place}] = {one.name!r}: those with a rank bound are {able}"
-            )
-        if bounded and "margin_gap" in dict(one.options):
-            raise BadArgumentError(
-                f"solvers[{place}].margin_gap must be left out with rank_fractions below 1: "
-                "the largest margin is known at full rank only"
-            )
+    if any(fraction < 1 for fraction in spec.rank_fractions):
+        for place, solver in enumerate(spec.solvers):
+            if solver.name != THRESHOLD and not named(solver.name).bounds_rank:
+                able = ", ".join(name for name, method in METHODS.items() if method.bounds_rank)
+                raise BadArgumentError(
+                    f"rank_fractions = {list(spec.rank_fractions)} must be [1.0] for solvers[{place}] = "
+                    f"{solver.name!r}: those with a rank bound are {able}, {THRESHOLD}"
+                )
     return spec

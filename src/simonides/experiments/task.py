@@ -21,8 +21,20 @@ from simonides.problems.ensembles import ensemble
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simonides.experiments.methods import Option
     from simonides.problems.problem import Problem
+    from simonides.solvers.methods import Option
+
+
+THRESHOLD = "threshold"
+"""The solver of a sweep that is no method: it decides about more and fewer facts until it knows its own."""
+
+_FIRST_NAMES = {
+    "cross_entropy": "cross-entropy",
+    "pseudo_inverse": "pseudo-inverse",
+    "low_rank": "low-rank",
+    "feasibility": "decide",
+}
+"""What methods were called when tasks were first named by them: published results were drawn from those."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +88,9 @@ class Task:
             field.name: field.default for field in fields(self) if field.default is not MISSING
         }
         inputs = asdict(self)
+        inputs["solver"] = _FIRST_NAMES.get(self.solver, self.solver)
+        if self.solver == "margin" and "margin_gap" in dict(self.options):
+            inputs["solver"] = "decide"  # which had that option
         return {name: inputs[name] for name in inputs if later.get(name, MISSING) != inputs[name]}
 
     def draw(self, facts: int) -> Problem:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from simonides import arguments
-from simonides.loading import load
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.vectors import VECTORS, Interval, Recipe, VectorLaw
@@ -209,7 +208,7 @@ class Ensemble:
     def _call(self, sizes: Mapping[str, int], seed: int) -> list[Any]:
         # The fourth child: the other three draw what a named ensemble draws.
         rng = np.random.default_rng(seed).spawn(4)[-1]
-        drawn = load("ensemble", self.name)(rng, **sizes, **dict(self.options))
+        drawn = arguments.imported("ensemble", self.name)(rng, **sizes, **dict(self.options))
         if not isinstance(drawn, tuple) or len(drawn) not in (2, 3):
             raise arguments.refuse(
                 "ensemble",
@@ -288,7 +287,7 @@ def ensemble(text: str | Ensemble) -> Ensemble:
     targets, target_options = laws.get("targets", ("identity", {}))
     own = ":" in name
     if own:
-        load("ensemble", name)
+        arguments.imported("ensemble", name)
     return Ensemble(
         name,
         tuple(sorted(options.items())) if own else VECTORS[name].complete(name, options),

@@ -19,8 +19,8 @@ REGIMES = BELOW, NEAR, ABOVE = 0.7, 0.98, 1.3
 """Facts over the predicted capacity in the three regimes of Figs. 4 and A.2."""
 
 _SEED = 2026
-_TRAINED = ({"name": "cross-entropy", "least_gain": 1e-4},)
-_TRAINED_LARGE = ({"name": "cross-entropy", "least_gain": 1e-3},)
+_TRAINED = ({"name": "cross_entropy", "least_gain": 1e-4},)
+_TRAINED_LARGE = ({"name": "cross_entropy", "least_gain": 1e-3},)
 """Ends when ten steps gain less of the loss: some 0.02 of accuracy too early at worst, at small ranks."""
 
 _QUICK_LOADS = (0.2, 0.4, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1.0, 1.05, 1.1, 1.2, 1.3)
@@ -84,7 +84,7 @@ def _solvers_of_protocol(steps: int) -> tuple[Any, ...]:
 
 
 _THRESHOLD = ("threshold",)
-_MARGIN = ({"name": "decide", "margin_gap": 0.01},)
+_MARGIN = ({"name": "margin", "margin_gap": 0.01},)
 
 QUICK = ReproductionPlan(
     name="quick",

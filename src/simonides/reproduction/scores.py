@@ -221,7 +221,7 @@ def _nearest(rows: list[Row], load: float) -> list[Row]:
 
 def _scores_of_first(kind: str, dim: int, facts: int) -> tuple[float, Reals]:
     """Return the first fact's target score and those of its rivals, off-target variance one."""
-    problem = Task(kind, dim, facts, 1.0, "cross-entropy", (), 0, _SEED).draw(facts)
+    problem = Task(kind, dim, facts, 1.0, "cross_entropy", (), 0, _SEED).draw(facts)
     weights = cross_entropy(problem, threads=1, least_gain=1e-4, seed=_SEED).weights
     image = weights @ problem.inputs[0]
     if isinstance(problem, OriginalProblem):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simonides.experiments.spec import Spec
     from simonides.reproduction.results import Results, Row
 
-_ADAM, _CONVERGENT = "gradient", "cross-entropy"
+_ADAM, _CONVERGENT = "gradient", "cross_entropy"
 
 _SAME_ACCURACY, _SIMILAR_ACCURACY = 0.01, 0.03
 """One fact in a hundred, of about a hundred at d = 25; three. No error may be larger than these."""

@@ -1,0 +1,17 @@
+"""A user's module, outside the package: an ensemble and a method."""
+
+import numpy as np
+
+
+def shells(rng, facts, dim_in, dim_out, candidates, radius=1.0):
+    """Keys on a sphere, values in the positive orthant."""
+    of_keys, of_values = rng.spawn(2)
+    keys = of_keys.standard_normal((facts, dim_in))
+    keys *= radius / np.linalg.norm(keys, axis=1, keepdims=True)
+    return keys, np.abs(of_values.standard_normal((candidates, dim_out)))
+
+
+def centred_hebbian(problem, *, strength=1.0):
+    """The Hebbian rule with the mean of all values taken off."""
+    centre = problem.target_outputs.mean(axis=0)
+    return (problem.target_outputs - strength * centre).T @ problem.inputs

@@ -1,0 +1,87 @@
+"""What a user adds from outside: the package is not edited, only ``PYTHONPATH`` names the folder."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+PROGRAM = str(Path(sys.executable).parent / "simonides")
+
+SPEC = """
+problem = "original"
+ensemble = ["gaussian", "granary:shells(radius=2.0)"]
+dims = [8]
+facts = [6, 12]
+instances = 2
+seed = 1
+solvers = ["hebbian", "granary:centred_hebbian", {name = "granary:centred_hebbian", strength = 0}]
+"""
+
+
+def run(*arguments, **options):
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    return subprocess.run(
+        [PROGRAM, *arguments],
+        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}, **options,
+    )  # fmt: skip
+
+
+def answer(*arguments):
+    done = run(*arguments, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_an_ensemble_of_ones_own_is_decided_and_trained_on():
+    drawn = ["--dim", "8", "--facts", "10", "--ensemble", "granary:shells"]
+    assert answer("decide", *drawn)["verdict"] == "storable"
+    assert answer("train", *drawn)["facts"] == 10
+
+
+def test_its_threshold_is_measured_on_other_processes_too():
+    drawn = ["threshold", "--dim", "6", "--instances", "2", "--ensemble", "granary:shells"]
+    alone, shared = (answer(*drawn, "--workers", workers) for workers in "12")
+    assert alone["thresholds"] == shared["thresholds"]
+    # Values in one orthant: lengths and directions of keys alone would leave the count as it is.
+    plain = answer("threshold", "--dim", "6", "--instances", "2", "--workers", "1")
+    assert alone["thresholds"] != plain["thresholds"]
+
+
+def test_a_sweep_measures_them(tmp_path):
+    spec, out = tmp_path / "spec.toml", str(tmp_path / "run")
+    spec.write_text(SPEC)
+    tally = answer("sweep", "run", str(spec), "--out", out, "--workers", "1")
+    assert (tally["done"], tally["failed"], tally["total"]) == (24, 0, 24)
+    answer("sweep", "export", out, str(tmp_path / "rows.csv"))
+    with (tmp_path / "rows.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    by_solver = {}
+    for row in rows:
+        cell = row["ensemble"], row["facts"], row["instance"]
+        by_solver.setdefault((row["solver"], row["options"]), {})[cell] = row["recalled"]
+    hebbian = by_solver["hebbian", "{}"]
+    # Without its strength it is the Hebbian rule; with it, it is not.
+    assert by_solver["granary:centred_hebbian", '{"strength": 0}'] == hebbian
+    assert by_solver["granary:centred_hebbian", "{}"] != hebbian
+    assert {name for name, _, _ in hebbian} == {"gaussian", "granary:shells(radius=2)"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["decide", "--dim", "5", "--facts", "4", "--ensemble", "granary:nothing"], "nothing"),
+        (["decide", "--dim", "5", "--facts", "4", "--ensemble", "barn:shells"], "barn"),
+        (["threshold", "--dim", "5", "--problem", "decoupled", "--ensemble", "granary:shells"],
+         "a law of vectors alone"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_had_is_refused_in_one_line(arguments, said):
+    done = run(*arguments)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert said in done.stderr
