@@ -65,7 +65,7 @@ def main() -> None:
     results = published.read()
     results["machine"] = {"processors": os.cpu_count(), "architecture": platform.machine()}
     for name in names:
-        print(f"\n{name}: {BENCHMARKS[name].__doc__.splitlines()[0]}", flush=True)
+        print(f"\n{name}: {(BENCHMARKS[name].__doc__ or name).splitlines()[0]}", flush=True)
         results[name] = BENCHMARKS[name]()
         _print_table(results[name])
         published.write(results)

@@ -17,16 +17,16 @@ def main() -> None:
     if len(sys.argv) != 3:
         sys.exit("usage: python -m benchmarks.claims FOLDER SCALE")
     folder, scale = Path(sys.argv[1]), sys.argv[2]
-    found = {
+    findings = {
         name: json.loads((folder / f"{name}.json").read_text()) for name in ("claims", "times")
     }
     (FOLDER / f"reproduction_{scale}.json").write_text(
-        json.dumps(found, indent=1, ensure_ascii=False) + "\n"
+        json.dumps(findings, indent=1, ensure_ascii=False) + "\n"
     )
     for topic in ("storage", "signal"):
-        claims = [claim for claim in found["claims"] if claim["topic"] == topic]
+        claims = [claim for claim in findings["claims"] if claim["topic"] == topic]
         (FOLDER / f"claims_{scale}_{topic}.md").write_text(_claims(claims))
-    (FOLDER / f"times_{scale}.md").write_text(_times(found["times"]))
+    (FOLDER / f"times_{scale}.md").write_text(_times(findings["times"]))
 
 
 def _claims(claims: list[dict[str, Any]]) -> str:

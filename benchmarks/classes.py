@@ -16,8 +16,18 @@ from simonides.signal.paper.curve_pictures import CLASSES
 NETWORKS = 3
 BETAS = tuple(np.round(np.linspace(0.3, 4, 8), 3).tolist())
 BLOCKS = Architecture(tokens=128, dim=192, layers=24, hidden=192, cosine=0.1)
-WEAK = {"norm": "pre", "layers": 8, "value_variance": 0.01, "mlp_out_variance": 0.01}
-TANH = {"activation": "tanh", "mlp_out_variance": 2.0, "mlp_skip": 1.0, "attention_skip": 2.0}
+WEAK: dict[str, Any] = {
+    "norm": "pre",
+    "layers": 8,
+    "value_variance": 0.01,
+    "mlp_out_variance": 0.01,
+}
+TANH: dict[str, Any] = {
+    "activation": "tanh",
+    "mlp_out_variance": 2.0,
+    "mlp_skip": 1.0,
+    "attention_skip": 2.0,
+}
 DIAGRAMS: dict[str, tuple[Architecture, str, tuple[float, ...]]] = {
     "post-norm": (BLOCKS, "skip", (0.5, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0)),
     "pre-norm": (replace(BLOCKS, norm="pre"), "skip", (0.6, 0.75, 0.9, 1.0, 1.1, 1.2, 1.3)),
@@ -42,26 +52,27 @@ def run() -> list[dict[str, Any]]:
 
 def points(name: str) -> list[dict[str, Any]]:
     """Return one row for each point of a diagram."""
-    asked, axis, values = DIAGRAMS[name]
+    architecture, axis, values = DIAGRAMS[name]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)
-        found = trainability_diagram(asked, ("beta", BETAS), (axis, values))
+        diagram = trainability_diagram(architecture, ("beta", BETAS), (axis, values))
     rows = []
     for (i, value), (j, beta) in product(enumerate(values), enumerate(BETAS)):
         names = ("attention_skip", "mlp_skip") if axis == "skip" else (axis,)
-        seen = simulate(replace(asked, beta=beta, **dict.fromkeys(names, value)), range(NETWORKS))
+        changes: dict[str, Any] = {"beta": beta, **dict.fromkeys(names, value)}
+        seen = simulate(replace(architecture, **changes), range(NETWORKS))
         rows.append(
             {
                 "network": name,
                 "beta": beta,
                 "axis": axis,
                 "value": value,
-                "predicted": str(OUTCOMES[found.outcome[i, j]]),
+                "predicted": str(OUTCOMES[diagram.outcome[i, j]]),
                 "simulated": str(observed(seen)),
-                "inside": _inside(found.outcome, i, j),
-                "cosine_predicted": float(found.cosine[i, j]),
+                "inside": _inside(diagram.outcome, i, j),
+                "cosine_predicted": float(diagram.cosine[i, j]),
                 "cosine_simulated": float(seen.mean.cosine[-1]),
-                "gradient_predicted": float(found.gradient[i, j]),
+                "gradient_predicted": float(diagram.gradient[i, j]),
                 "gradient_simulated": float(seen.mean.gradient[0]),
             }
         )

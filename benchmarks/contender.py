@@ -28,45 +28,45 @@ _SHORT, _REPEATS = 2.0, 5
 """What takes fewer seconds than that is done so often, on the problem drawn anew; the median counts."""
 
 
-def ours(problem: Any, _asked: dict[str, Any]) -> dict[str, Any]:
+def ours(problem: Any, _request: dict[str, Any]) -> dict[str, Any]:
     """Decide and prove it; the time includes the verifier's."""
-    found = decide(problem)
+    decision = decide(problem)
     return {
-        "verdict": str(found.verdict),
-        "accuracy": found.solution.recalled / problem.facts,
-        "steps": found.solution.steps,
+        "verdict": str(decision.verdict),
+        "accuracy": decision.solution.recalled / problem.facts,
+        "steps": decision.solution.steps,
     }
 
 
-def search(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def search(problem: Any, request: dict[str, Any]) -> dict[str, Any]:
     """Search for factors of a given rank."""
-    return _trained(problem, low_rank(problem, asked["rank"]))
+    return _trained(problem, low_rank(problem, request["rank"]))
 
 
-def converged(problem: Any, _asked: dict[str, Any]) -> dict[str, Any]:
+def converged(problem: Any, _request: dict[str, Any]) -> dict[str, Any]:
     """Minimise the cross-entropy to convergence."""
     return _trained(problem, cross_entropy(problem))
 
 
-def adam(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def adam(problem: Any, request: dict[str, Any]) -> dict[str, Any]:
     """Follow the paper's protocol in PyTorch, with as many threads as suit it best.
 
     It is given up when the time limit, if there is one, has passed; its steps say how far it came.
     """
-    limit = asked.get("limit")
+    limit = request.get("limit")
 
     def watch(progress: Progress) -> None:
         if limit is not None and progress.seconds > limit:
             raise KeyboardInterrupt
 
-    found = gradient(problem, backend="torch", max_steps=_STEPS, watch=watch)
-    answer = {**_trained(problem, found), "threads": asked["threads"]}
-    if found.steps < _STEPS and found.recalled < problem.facts:
+    solution = gradient(problem, backend="torch", max_steps=_STEPS, watch=watch)
+    answer = {**_trained(problem, solution), "threads": request["threads"]}
+    if solution.steps < _STEPS and solution.recalled < problem.facts:
         answer["verdict"] = "given up"
     return answer
 
 
-def linear_program(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
+def linear_program(problem: Any, request: dict[str, Any]) -> dict[str, Any]:
     """Ask HiGHS for the largest margin of weights with entries up to one."""
     from scipy.optimize import linprog
 
@@ -81,18 +81,18 @@ def linear_program(problem: Any, asked: dict[str, Any]) -> dict[str, Any]:
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     count = rows.shape[1]
     began = time.perf_counter()
-    found = linprog(
+    optimum = linprog(
         np.append(np.zeros(count), -1.0),
         A_ub=np.hstack((-rows, np.ones((len(rows), 1)))),
         b_ub=np.zeros(len(rows)),
         bounds=[(-1, 1)] * count + [(None, 1)],
-        method=asked["method"],
+        method=request["method"],
     )
     seconds = time.perf_counter() - began
-    if found.status != 0:
-        return {"verdict": f"failed: {found.message}", "seconds": seconds}
-    verdict = "storable" if -found.fun > 1e-9 else "not-storable"
-    recall = problem.recall(problem.inputs @ found.x[:-1].reshape(problem.dim_out, -1).T)
+    if optimum.status != 0:
+        return {"verdict": f"failed: {optimum.message}", "seconds": seconds}
+    verdict = "storable" if -optimum.fun > 1e-9 else "not-storable"
+    recall = problem.recall(problem.inputs @ optimum.x[:-1].reshape(problem.dim_out, -1).T)
     return {"verdict": verdict, "accuracy": recall.recalled / problem.facts, "seconds": seconds}
 
 
@@ -108,12 +108,12 @@ CONTENDERS: dict[str, Callable[[Any, dict[str, Any]], dict[str, Any]]] = {
 }
 
 
-def _trained(problem: Any, found: Solution) -> dict[str, Any]:
+def _trained(problem: Any, solution: Solution) -> dict[str, Any]:
     return {
-        "verdict": "storable" if found.recalled == problem.facts else "none",
-        "accuracy": found.recalled / problem.facts,
-        "loss": found.loss,
-        "steps": found.steps,
+        "verdict": "storable" if solution.recalled == problem.facts else "none",
+        "accuracy": solution.recalled / problem.facts,
+        "loss": solution.loss,
+        "steps": solution.steps,
     }
 
 
@@ -136,9 +136,9 @@ def _torch_threads(problem: Any) -> int:
     return best
 
 
-def _timed(asked: dict[str, Any], problem: Any) -> dict[str, Any]:
+def _timed(request: dict[str, Any], problem: Any) -> dict[str, Any]:
     began = time.perf_counter()
-    answer = CONTENDERS[asked["contender"]](problem, asked)
+    answer = CONTENDERS[request["contender"]](problem, request)
     answer.setdefault("seconds", time.perf_counter() - began)
     return answer
 
@@ -151,8 +151,10 @@ def _peak_megabytes() -> float:
 
 def main() -> None:
     """Run the contender that standard input asks for."""
-    asked = json.load(sys.stdin)
-    kind = {"original": OriginalProblem, "decoupled": DecoupledProblem}[asked["problem"]]
+    request = json.load(sys.stdin)
+    kind: type[OriginalProblem | DecoupledProblem] = (
+        OriginalProblem if request["problem"] == "original" else DecoupledProblem
+    )
     warm = kind.gaussian(60, 10, seed=0)
     for facts in (20, 60):
         decide(warm.prefix(facts), threads=1)
@@ -160,16 +162,16 @@ def main() -> None:
     low_rank(warm, 5, max_steps=3, threads=1)
 
     def draw() -> Any:
-        return kind.gaussian(asked["facts"], asked["dim"], seed=asked["seed"])
+        return kind.gaussian(request["facts"], request["dim"], seed=request["seed"])
 
-    if asked["contender"] == "adam (torch)":
-        asked["threads"] = _torch_threads(draw())
-    if asked["contender"].startswith("highs"):
-        asked["method"] = asked["contender"]
-    answers = [_timed(asked, draw())]
+    if request["contender"] == "adam (torch)":
+        request["threads"] = _torch_threads(draw())
+    if request["contender"].startswith("highs"):
+        request["method"] = request["contender"]
+    answers = [_timed(request, draw())]
     while answers[0]["seconds"] < _SHORT and len(answers) < _REPEATS:
-        answers.append(_timed(asked, draw()))
-    answer = {**answers[0], "seconds": statistics.median(one["seconds"] for one in answers)}
+        answers.append(_timed(request, draw()))
+    answer = {**answers[0], "seconds": statistics.median(repeat["seconds"] for repeat in answers)}
     answer["peak_mb"] = _peak_megabytes()
     json.dump(answer, sys.stdout)
 

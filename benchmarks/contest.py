@@ -14,7 +14,7 @@ def enter(
     contender: str, dim: int, facts: int, *, seed: int = 1, **settings: Any
 ) -> dict[str, Any]:
     """Return the row of one contender; a failure is a row too."""
-    asked = {
+    request = {
         "contender": contender,
         "problem": "original",
         "dim": dim,
@@ -24,7 +24,7 @@ def enter(
     }
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.contender"],
-        input=json.dumps(asked),
+        input=json.dumps(request),
         capture_output=True,
         text=True,
         check=False,
@@ -34,7 +34,7 @@ def enter(
         answer: dict[str, Any] = {"verdict": f"failed: {reason}"}
     else:
         answer = json.loads(done.stdout)
-    row = {**asked, **dict.fromkeys(COLUMNS), **answer}
+    row = {**request, **dict.fromkeys(COLUMNS), **answer}
     print(
         f"  {contender}, d = {dim}, {facts} facts: {row['seconds']} s, {row['verdict']}", flush=True
     )

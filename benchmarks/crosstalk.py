@@ -1,6 +1,7 @@
 """The Hebbian rule: simulated accuracy against theory, with and without finite-size crosstalk."""
 
 import math
+from typing import Any, Literal
 
 import numpy as np
 
@@ -10,23 +11,23 @@ from simonides.theory.setting import Setting
 _INSTANCES = 24
 
 
-def run() -> list[dict[str, float]]:
+def run() -> list[dict[str, Any]]:
     """Return one row per shape and kind of outputs."""
     rng = np.random.default_rng(2)
     rows = []
     for dim_in, dim_out, facts in ((25, 25, 60), (50, 50, 150), (100, 100, 300), (30, 100, 300)):
         samples = np.array([_recalled(dim_in, dim_out, facts, rng) for _ in range(_INSTANCES)])
         leading = 1 - failure_probability(math.sqrt(dim_in * dim_out / facts), facts)
-        for column, problem in enumerate(("original", "decoupled")):
-            measured = samples[:, column]
+        kinds: tuple[Literal["original", "decoupled"], ...] = ("original", "decoupled")
+        for problem, measured in zip(kinds, samples.T, strict=True):
             rows.append(
                 {
                     "dim_in": dim_in,
                     "dim_out": dim_out,
                     "facts": facts,
                     "problem": problem,
-                    "simulated": measured.mean(),
-                    "stderr": measured.std(ddof=1) / math.sqrt(_INSTANCES),
+                    "simulated": float(measured.mean()),
+                    "stderr": float(measured.std(ddof=1)) / math.sqrt(_INSTANCES),
                     "theory": recall_probability(Setting(dim_in, dim_out, problem=problem), facts),
                     "leading_order": leading,
                 }

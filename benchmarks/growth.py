@@ -25,8 +25,8 @@ def growth() -> list[dict[str, Any]]:
             row for row in rows if row["side"] == side and row["dim"] >= 100 and row["seconds"]
         ]
         if len(large) > 1:
-            logs = np.log([[row["dim"], row["seconds"]] for row in large])
-            exponent = float(np.polyfit(*logs.T, 1)[0])
+            dims_seen, seconds = (np.log([row[key] for row in large]) for key in ("dim", "seconds"))
+            exponent = float(np.polyfit(dims_seen, seconds, 1)[0])
             for row in large:
                 row["exponent"] = exponent
     return rows
@@ -52,7 +52,7 @@ def _rates(problem: OriginalProblem, threads: int) -> list[dict[str, Any]]:
         task = Task(problem, each)
         hinge = Hinge.at(task, scaled(task))
         curvature, pairs = Curvature(hinge, np.float32), len(hinge.residuals)
-        direction = hinge.gradient.astype(np.float32)
+        direction: Any = hinge.gradient.astype(np.float32)
         seconds = {"scan": _best(lambda: problem.scan(hinge.images, 1.0, each))}
         seconds["curvature"] = _best(lambda: curvature(direction))
     operations = {"scan": 2 * facts**2 * dim, "curvature": 4 * facts * dim**2 + 4 * pairs * dim}

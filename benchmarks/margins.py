@@ -6,6 +6,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from simonides import Setting, largest_margin
+from simonides.arrays import Reals
 
 _SUM_WEIGHT = 1e3
 
@@ -23,16 +24,16 @@ def run() -> list[dict[str, float]]:
                 "dimension": dim,
                 "facts": facts,
                 "theory": largest_margin(setting, facts),
-                "products": np.mean(products),
-                "stderr": np.std(products, ddof=1) / math.sqrt(instances),
-                "independent": np.mean(independent),
-                "stderr_independent": np.std(independent, ddof=1) / math.sqrt(instances),
+                "products": float(np.mean(products)),
+                "stderr": float(np.std(products, ddof=1)) / math.sqrt(instances),
+                "independent": float(np.mean(independent)),
+                "stderr_independent": float(np.std(independent, ddof=1)) / math.sqrt(instances),
             }
         )
     return rows
 
 
-def _constraints(dim: int, facts: int, rng: np.random.Generator, products: bool) -> np.ndarray:
+def _constraints(dim: int, facts: int, rng: np.random.Generator, products: bool) -> Reals:
     """Return one row per pair of a fact and a rival: the gap is its product with the weights."""
     rows = []
     for _ in range(facts):
@@ -45,7 +46,7 @@ def _constraints(dim: int, facts: int, rng: np.random.Generator, products: bool)
     return np.concatenate(rows)
 
 
-def _margin(constraints: np.ndarray) -> float:
+def _margin(constraints: Reals) -> float:
     """Return the largest smallest gap of unit weights: the distance of the hull from the origin."""
     weight = np.full((1, len(constraints)), _SUM_WEIGHT)
     matrix = np.vstack((constraints.T, weight))

@@ -1,29 +1,32 @@
 """Measured capacity against theory: shared outputs, few and many, and outputs of one's own."""
 
 import math
+from typing import Literal
 
 import numpy as np
 
-from simonides import DecoupledProblem, OriginalProblem, capacity
+from benchmarks.thresholds import KINDS
+from simonides import capacity
 from simonides.solvers.deciding.threshold import threshold
 
-_INSTANCES = 40
+_DIM, _INSTANCES = 15, 40
 
 
 def run() -> list[dict[str, object]]:
     """Return one row per kind of problem; ``candidates`` is None where all facts compete."""
-    settings = [(OriginalProblem, 15, k) for k in (3, 15, 60)]
-    settings += [(OriginalProblem, 15, None), (DecoupledProblem, 15, None)]
-    rows = []
-    for kind, dim, candidates in settings:
-        problem = "original" if kind is OriginalProblem else "decoupled"
-        theory = capacity(dim, candidates=candidates, problem=problem).facts
-        found = [_threshold(kind, dim, candidates, theory, seed) for seed in range(_INSTANCES)]
-        mean, error = np.mean(found), np.std(found, ddof=1) / math.sqrt(_INSTANCES)
+    cases: list[tuple[Literal["original", "decoupled"], int | None]] = [
+        *(("original", candidates) for candidates in (3, 15, 60, None)),
+        ("decoupled", None),
+    ]
+    rows: list[dict[str, object]] = []
+    for problem, candidates in cases:
+        theory = capacity(_DIM, candidates=candidates, problem=problem).facts
+        thresholds = [_threshold(problem, candidates, theory, seed) for seed in range(_INSTANCES)]
+        mean, error = np.mean(thresholds), np.std(thresholds, ddof=1) / math.sqrt(_INSTANCES)
         rows.append(
             {
                 "problem": problem,
-                "dimension": dim,
+                "dimension": _DIM,
                 "candidates": candidates,
                 "theory": theory,
                 "measured": float(mean),
@@ -34,8 +37,10 @@ def run() -> list[dict[str, object]]:
     return rows
 
 
-def _threshold(kind: type, dim: int, candidates: int | None, theory: float, seed: int) -> int:
+def _threshold(
+    problem: Literal["original", "decoupled"], candidates: int | None, theory: float, seed: int
+) -> int:
     """Return how many facts of one instance can be stored."""
     return threshold(
-        lambda facts: kind.gaussian(facts, dim, candidates=candidates, seed=seed), theory
+        lambda facts: KINDS[problem].gaussian(facts, _DIM, candidates=candidates, seed=seed), theory
     ).facts

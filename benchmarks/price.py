@@ -1,6 +1,8 @@
 """The price of a fact: relative error against twice the nodes, and time over a NumPy SVD's."""
 
 import time
+from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -15,10 +17,8 @@ def run() -> list[dict[str, float]]:
     rows = []
     for margin in (0.0, 1.0):
         for candidates in (2, 10, 1e3, 1e6, 1e9, 1e12, 1e15):
-            value = RetrievalCone(candidates, margin).statistical_dimension
-            took = _seconds(
-                lambda k=candidates, c=margin: RetrievalCone(k, c).statistical_dimension
-            )
+            value = _price(candidates, margin)
+            took = _seconds(partial(_price, candidates, margin))
             rows.append(
                 {
                     "candidates": float(candidates),
@@ -32,16 +32,20 @@ def run() -> list[dict[str, float]]:
     return rows
 
 
+def _price(candidates: float, margin: float) -> float:
+    return RetrievalCone(candidates, margin).statistical_dimension
+
+
 def _refined(candidates: float, margin: float) -> float:
     nodes, legendre = exceedance.NODES, quadrature.NODES
     exceedance.NODES, quadrature.NODES = 2 * nodes, 2 * legendre
     try:
-        return RetrievalCone(candidates, margin).statistical_dimension
+        return _price(candidates, margin)
     finally:
         exceedance.NODES, quadrature.NODES = nodes, legendre
 
 
-def _seconds(task: object) -> float:
+def _seconds(task: Callable[[], object]) -> float:
     times = []
     for _ in range(7):
         start = time.perf_counter()

@@ -10,6 +10,7 @@ from benchmarks import classes, models, spectra
 from benchmarks.signal import depth_picture_table, training_picture
 from simonides.curves.catalogue import draw
 from simonides.figures.style import SERIES, canvas, house_style, save
+from simonides.reproduction.plans import NEAR
 from simonides.signal.paper.curves import gradients_table
 
 FOLDER = Path("docs/measured")
@@ -52,7 +53,7 @@ _HEADINGS = {
     "search": "`low_rank`",
     **{name: f"{load:g} of capacity" for load, name in spectra.LOADS.items()},
     "error": "largest error",
-    "hebbian_near": f"Hebbian, {spectra.NEAR:g}",
+    "hebbian_near": f"Hebbian, {NEAR:g}",
     "hebbian_far": f"Hebbian, {spectra.FAR:g}",
     "gaussian": "Gaussian",
     "points": "points",
@@ -120,10 +121,10 @@ def write(results: dict[str, Any]) -> None:
 
 def tables(results: dict[str, Any]) -> dict[str, str]:
     """Return the tables that follow from results, by the names of their files."""
-    found = {name: _table(results[name]) for name in _TABLES if name in results}
+    texts = {name: _table(results[name]) for name in _TABLES if name in results}
     if "outcomes" in results:
-        found["outcomes"] = _table(classes.summary(results["outcomes"]))
-    return found
+        texts["outcomes"] = _table(classes.summary(results["outcomes"]))
+    return texts
 
 
 def _table(rows: list[dict[str, Any]]) -> str:

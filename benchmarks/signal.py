@@ -19,7 +19,7 @@ from simonides.signal import (
     simulate,
 )
 from simonides.signal.outcome import OUTCOMES
-from simonides.signal.paper.curves import depth_of, gradients_of
+from simonides.signal.paper.curves import depth_of, diagram_of, gradients_of
 from simonides.signal.paper.learning import trained
 from simonides.signal.paper.scales import FIRST_FIGURE, FULL_COURSE
 
@@ -64,9 +64,9 @@ def case(name: str) -> list[dict[str, Any]]:
     """Return one row for each beta of a case."""
     rows = []
     for beta in (0.5, 1.5, 3.0):
-        asked = replace(BLOCKS, beta=beta, **CASES[name])
-        run = simulate(asked, range(NETWORKS))
-        ratio = float(_quiet(asked).gradients.tokens[0] / run.mean.gradient[0])
+        architecture = replace(BLOCKS, beta=beta, **CASES[name])
+        run = simulate(architecture, range(NETWORKS))
+        ratio = float(_quiet(architecture).gradients.tokens[0] / run.mean.gradient[0])
         rows.append({"network": name, "beta": beta, **_compared(run), "gradient_ratio": ratio})
     return rows
 
@@ -76,30 +76,30 @@ def widths() -> list[dict[str, Any]]:
     rows = []
     for name, beta in (("post-norm, tanh", 0.5), ("centred", 3.0)):
         for dim, networks in ((256, 24), (512, 16), (1024, 8)):
-            asked = replace(BLOCKS, beta=beta, dim=dim, hidden=dim, **CASES[name])
-            run = simulate(asked, range(networks), backward=False)
-            wide = _rms(_quiet(asked, finite_width=True).cosine - run.mean.cosine)
-            found = {**_compared(run), "cosine_error_wide": wide}
-            rows.append({"network": name, "beta": beta, "dim": dim, "networks": networks, **found})
+            architecture = replace(BLOCKS, beta=beta, dim=dim, hidden=dim, **CASES[name])
+            run = simulate(architecture, range(networks), backward=False)
+            wide = _rms(_quiet(architecture, finite_width=True).cosine - run.mean.cosine)
+            errors = {**_compared(run), "cosine_error_wide": wide}
+            rows.append({"network": name, "beta": beta, "dim": dim, "networks": networks, **errors})
     return rows
 
 
 def _compared(run: Simulation) -> dict[str, float]:
     """Return how far predictions lie from the means of simulated networks."""
-    asked = run.architecture
-    exact, limit = _quiet(asked), _quiet(asked, method="asymptotic")
+    architecture = run.architecture
+    exact, limit = _quiet(architecture), _quiet(architecture, method="asymptotic")
     return {
         "cosine_error": _rms(exact.cosine - run.mean.cosine),
         "cosine_error_limit": _rms(limit.cosine - run.mean.cosine),
         "cosine_stderr": float(run.stderr.cosine.max()),
-        "entropy_error": _rms(exact.entropy - run.mean.entropy) / math.log(asked.tokens),
+        "entropy_error": _rms(exact.entropy - run.mean.entropy) / math.log(architecture.tokens),
     }
 
 
-def _quiet(asked: Architecture, **options: Any) -> Propagation:
+def _quiet(architecture: Architecture, **options: Any) -> Propagation:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PoorTheoryWarning)  # how poor is what is measured
-        return propagate(asked, **options)
+        return propagate(architecture, **options)
 
 
 def gradients() -> list[dict[str, Any]]:
@@ -141,7 +141,11 @@ def training_picture(rows: list[dict[str, Any]]) -> Any:
     shown = [{name: row[key] for name, key in names.items()} for row in rows]
     start = float(np.mean([row["cosine_start"] for row in rows]))
     tables = {
-        "diagram": COURSE.diagram(start),
+        "diagram": diagram_of(
+            replace(COURSE.model, cosine=start),
+            np.linspace(0.1, 4.6, 60),
+            np.linspace(0.4, 4.2, 60),
+        ),
         "measured": stacked(
             "training", "", shown, steps=float(COURSE.steps), seeds=float(COURSE.seeds)
         ),

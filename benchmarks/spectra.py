@@ -67,13 +67,13 @@ def by_load() -> list[Row]:
         Spec.of({"problem": "original", "dims": (200,), **_BY_LOAD}),
     )
     measured = [row for spec in specs for row in _measured(spec)]
-    found = []
+    table = []
     for (dim, rank, problem), part in groups(measured, "dim", "rank", "problem").items():
         # More facts, more load: both in ascending order.
         by_facts = dict(zip(LOADS, groups(part, "facts").values(), strict=True))
         facts = {load: rows[0]["facts"] for load, rows in by_facts.items()}
         fraction = part[0]["rank_fraction"]
-        found.append(
+        table.append(
             {
                 "dim": dim,
                 "rank": rank,
@@ -87,14 +87,14 @@ def by_load() -> list[Row]:
                 "gaussian": of_random(dim, rank, fraction, None),
             }
         )
-    return found
+    return table
 
 
 def _measured(spec: Spec) -> list[Row]:
     with TemporaryDirectory() as folder:
         if sweep.run(spec, folder).failed:
             raise RuntimeError(f"tasks failed: {sweep.status(folder).reasons}")
-        values = {one["id"]: one["singular_values"] for one in sweep.arrays(folder).to_pylist()}
+        values = {row["id"]: row["singular_values"] for row in sweep.arrays(folder).to_pylist()}
         rows = sweep.rows(folder).to_pylist()
     return [{**row, "singular_values": values[row["id"]]} for row in rows]
 

@@ -15,17 +15,17 @@ from examples.world import world
 def _tokens(jobs: int) -> dict[str, Any]:
     """Store random pairs of tokens (an hour)."""
     vectors = token_vectors()
-    found = {"lengths": tokens.length_histogram(vectors), "crowd": tokens.crowd(vectors)}
+    results = {"lengths": tokens.length_histogram(vectors), "crowd": tokens.crowd(vectors)}
     for rows in tokens.run(jobs):
-        found["rows"] = rows
+        results["rows"] = rows
         _say(rows[-1])
-    return found
+    return results
 
 
 def _cities(jobs: int) -> dict[str, Any]:
     """Store cities and their countries (an hour, and some minutes to encode the names once)."""
     atlas = cities.Atlas(world())
-    found: dict[str, Any] = {
+    results: dict[str, Any] = {
         "cities": len(atlas.world.cities),
         "countries": len(atlas.world.countries),
         "largest": atlas.world.largest(4),
@@ -37,12 +37,12 @@ def _cities(jobs: int) -> dict[str, Any]:
         "parts": list(cities.part_decisions(atlas)),
     }
     for row in cities.by_rule(atlas):
-        found["rules"].append(row)
+        results["rules"].append(row)
         _say(row)
     for row in cities.decisions(atlas, jobs=jobs):
-        found["decisions"].append(row)
+        results["decisions"].append(row)
         _say(row)
-    return found
+    return results
 
 
 def _layers(_jobs: int) -> dict[str, Any]:

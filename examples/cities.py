@@ -149,13 +149,13 @@ def part_decision(
 
 
 def _decided(problem: OriginalProblem, max_steps: int) -> dict[str, Any]:
-    found = decide(problem, max_steps=max_steps, threads=1)
+    decision = decide(problem, max_steps=max_steps, threads=1)
     return {
-        "verdict": str(found.verdict),
-        "recalled": found.solution.recalled,
-        "steps": found.solution.steps,
+        "verdict": str(decision.verdict),
+        "recalled": decision.solution.recalled,
+        "steps": decision.solution.steps,
         "max_steps": max_steps,
-        "seconds": found.seconds,
+        "seconds": decision.seconds,
     }
 
 

@@ -29,10 +29,10 @@ class MissingExtraError(RuntimeError):
 
 def folder() -> Path:
     """Return the folder of the encoder's files."""
-    found = find_spec(PACKAGE)
-    if found is None or found.origin is None:
+    spec = find_spec(PACKAGE)
+    if spec is None or spec.origin is None:
         raise MissingExtraError(PACKAGE)
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 def weights_file() -> Path:
@@ -61,7 +61,7 @@ def text_vectors(texts: Sequence[str], *, cache: Path | None = None) -> Reals:
     path = (cache_folder() if cache is None else cache) / f"sentences-{_digest(texts)}.npy"
     if not path.exists():
         _keep(path, _encoded(texts))
-    return np.load(path, allow_pickle=False).astype(np.float64)
+    return np.asarray(np.load(path, allow_pickle=False), dtype=np.float64)
 
 
 def _digest(texts: Sequence[str]) -> str:

@@ -34,8 +34,8 @@ def price(
         _costs(lengths, candidates, rng, min(_AT_A_TIME, samples - start))
         for start in range(0, samples, _AT_A_TIME)
     ]
-    found = np.concatenate(costs)
-    return Estimate(float(found.mean()), float(found.std(ddof=1) / math.sqrt(samples)))
+    prices = np.concatenate(costs)
+    return Estimate(float(prices.mean()), float(prices.std(ddof=1) / math.sqrt(samples)))
 
 
 def facts_that_fit(lengths: Reals, dim: int) -> Estimate:
@@ -43,9 +43,9 @@ def facts_that_fit(lengths: Reals, dim: int) -> Estimate:
     facts = capacity(dim).facts
     for _ in range(_ROUNDS):
         # The same samples every time, so that the rounds settle.
-        one = price(lengths, round(facts), np.random.default_rng(_SEED))
-        facts = dim**2 / one.value
-    return Estimate(facts, facts * one.stderr / one.value)
+        estimate = price(lengths, round(facts), np.random.default_rng(_SEED))
+        facts = dim**2 / estimate.value
+    return Estimate(facts, facts * estimate.stderr / estimate.value)
 
 
 def _costs(lengths: Reals, candidates: int, rng: np.random.Generator, samples: int) -> Reals:

@@ -92,8 +92,9 @@ def cities(
             axes.plot(
                 refused, refused, "x", color=INK, markersize=7, label="proved: no map stores all"
             )
-            if expected[labels] is not None:
-                reference_line(axes, expected[labels], "theory", vertical=True)
+            predicted = expected[labels]
+            if predicted is not None:
+                reference_line(axes, predicted, "theory", vertical=True)
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set(title=title, xlabel="cities asked for", ylim=(2, 40_000))
@@ -121,8 +122,8 @@ def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
 
 def _shapes(rows: list[dict[str, Any]]) -> list[str]:
     """Return the shapes, but for those that are another's the other way round and hold as many."""
-    found: dict[float, str] = {}
+    names: dict[float, str] = {}
     for shape, facts in rows[0].items():
         if shape not in ("rank", "all"):
-            found.setdefault(facts, shape)
-    return list(found.values())
+            names.setdefault(facts, shape)
+    return list(names.values())

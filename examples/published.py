@@ -26,8 +26,8 @@ def write(results: dict[str, Any]) -> None:
             publish(results[name])
 
 
-def _tokens(found: dict[str, Any]) -> None:
-    rows = found["rows"]
+def _tokens(results: dict[str, Any]) -> None:
+    rows = results["rows"]
     _table("tokens", ("d", "outputs", "instances", "measured", "open", "theory", "with lengths"), [
         [
             f"{row['dim']}",
@@ -40,18 +40,18 @@ def _tokens(found: dict[str, Any]) -> None:
         ]
         for row in rows
     ])  # fmt: skip
-    save(pictures.tokens(rows, found["lengths"]), FOLDER / "tokens.svg")
+    save(pictures.tokens(rows, results["lengths"]), FOLDER / "tokens.svg")
 
 
-def _cities(found: dict[str, Any]) -> None:
-    methods = list(dict.fromkeys(row["method"] for row in found["rules"]))
+def _cities(results: dict[str, Any]) -> None:
+    methods = list(dict.fromkeys(row["method"] for row in results["rules"]))
     recalled = {
-        (row["labels"], row["asked"], row["method"]): row["recalled"] for row in found["rules"]
+        (row["labels"], row["asked"], row["method"]): row["recalled"] for row in results["rules"]
     }
-    asked = list(dict.fromkeys((row["labels"], row["asked"]) for row in found["rules"]))
+    cases = list(dict.fromkeys((row["labels"], row["asked"]) for row in results["rules"]))
     _table("city_rules", ("labels", "cities", *methods), [
-        [labels, f"{facts:,}", *(f"{recalled[labels, facts, one]:,}" for one in methods)]
-        for labels, facts in asked
+        [labels, f"{facts:,}", *(f"{recalled[labels, facts, method]:,}" for method in methods)]
+        for labels, facts in cases
     ])  # fmt: skip
     _table("city_decisions", ("labels", "cities", "verdict", "recalled", "steps"), [
         [
@@ -61,7 +61,7 @@ def _cities(found: dict[str, Any]) -> None:
             f"{row['recalled']:,}",
             f"{row['steps']}",
         ]
-        for row in found["decisions"]
+        for row in results["decisions"]
     ])  # fmt: skip
     _table("city_parts", ("labels", "cities", "largest countries", "their cities", "verdict", "steps"), [
         [
@@ -72,7 +72,7 @@ def _cities(found: dict[str, Any]) -> None:
             row["verdict"],
             f"{row['steps']}",
         ]
-        for row in found["parts"]
+        for row in results["parts"]
     ])  # fmt: skip
     _table("city_held_out", ("labels", "learnt from", "others asked", "right"), [
         [
@@ -81,15 +81,17 @@ def _cities(found: dict[str, Any]) -> None:
             f"{row['asked']:,}",
             f"{row['right']:,} ({row['right'] / row['asked']:.1%})",
         ]
-        for row in found["held_out"]
+        for row in results["held_out"]
     ])  # fmt: skip
-    figure = pictures.cities(found["rules"], found["decisions"] + found["parts"], found["expected"])
+    figure = pictures.cities(
+        results["rules"], results["decisions"] + results["parts"], results["expected"]
+    )
     save(figure, FOLDER / "cities.svg")
 
 
-def _layers(found: dict[str, Any]) -> None:
-    (FOLDER / "encoder_plan.txt").write_text(found["printed"])
-    save(pictures.layers(found["ranks"], found["facts"]), FOLDER / "encoder_ranks.svg")
+def _layers(results: dict[str, Any]) -> None:
+    (FOLDER / "encoder_plan.txt").write_text(results["printed"])
+    save(pictures.layers(results["ranks"], results["facts"]), FOLDER / "encoder_ranks.svg")
 
 
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:

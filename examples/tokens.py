@@ -42,7 +42,7 @@ def is_short(rows: Reals) -> Truths:
 
 
 def _long_ones(tokens: Reals, number: int, rng: np.random.Generator) -> Reals:
-    return tokens[rng.permutation(np.flatnonzero(~is_short(tokens)))[:number]]
+    return np.asarray(tokens[rng.permutation(np.flatnonzero(~is_short(tokens)))[:number]])
 
 
 Draw = Callable[[Reals, Integers, np.random.Generator], Reals]
@@ -101,24 +101,24 @@ def run(
 
 
 def summary(
-    dim: int, outputs: str, found: Sequence[Threshold], by_lengths: Estimate
+    dim: int, outputs: str, thresholds: Sequence[Threshold], by_lengths: Estimate
 ) -> dict[str, Any]:
     """Return the mean threshold beside theory's.
 
     ``open`` counts numbers of facts above a threshold that were neither stored nor proved impossible.
     """
-    thresholds = [one.facts for one in found]
+    facts = [each.facts for each in thresholds]
     return {
         "dim": dim,
         "outputs": outputs,
-        "instances": len(thresholds),
-        "mean": float(np.mean(thresholds)),
-        "stderr": float(np.std(thresholds, ddof=1) / math.sqrt(len(thresholds))),
+        "instances": len(facts),
+        "mean": float(np.mean(facts)),
+        "stderr": float(np.std(facts, ddof=1) / math.sqrt(len(facts))),
         "theory": capacity(dim).facts,
         "theory_lengths": by_lengths.value if outputs in _UNEVEN else None,
         "theory_lengths_stderr": by_lengths.stderr if outputs in _UNEVEN else None,
-        "thresholds": thresholds,
-        "open": sum(one.open for one in found),
+        "thresholds": facts,
+        "open": sum(each.open for each in thresholds),
     }
 
 
