@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.contest import enter, near
 from simonides import OriginalProblem
 from simonides.solvers.hinge.curvature import Curvature
-from simonides.solvers.hinge.hinge import Hinge, Task
+from simonides.solvers.hinge.hinge import Hinge, HingeProblem
 from simonides.solvers.hinge.initial_weights import scaled
 from simonides.threads import available_threads, crew
 
@@ -49,7 +49,7 @@ def _rates(problem: OriginalProblem, threads: int) -> list[dict[str, Any]]:
     """Return the operations per second of both loops at the start of a solve."""
     facts, dim = problem.facts, problem.dim_in
     with crew(threads) as each:
-        task = Task(problem, each)
+        task = HingeProblem(problem, each)
         hinge = Hinge.at(task, scaled(task))
         curvature, pairs = Curvature(hinge, np.float32), len(hinge.residuals)
         direction: Any = hinge.gradient.astype(np.float32)
