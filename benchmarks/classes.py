@@ -11,7 +11,7 @@ from simonides.figures.style import INK, house_style
 from simonides.signal import Architecture, PoorTheoryWarning, simulate, trainability_diagram
 from simonides.signal.networks.observables import observed
 from simonides.signal.outcome import OUTCOMES
-from simonides.signal.paper.curve_pictures import CLASSES
+from simonides.signal.paper.pictures import CLASSES
 
 NETWORKS = 3
 BETAS = tuple(np.round(np.linspace(0.3, 4, 8), 3).tolist())

@@ -12,7 +12,7 @@ from simonides.figures.style import WIDEST, save
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.maps.architecture import Architecture
 from simonides.signal.paper import curves as signal
-from simonides.signal.paper.curve_pictures import CLASSES, HATCHES, SHAPES
+from simonides.signal.paper.pictures import CLASSES, HATCHES, SHAPES
 from simonides.signal.propagation import propagate
 from simonides.theory.setting import Setting
 

@@ -30,8 +30,10 @@ def test_known_values():
     assert product("gelu", 1.0, 0.5) == pytest.approx(0.227295, abs=6e-7)
 
 
-@pytest.mark.parametrize("activation", FUNCTIONS)
-@pytest.mark.parametrize(("variance", "cosine"), [(0.3, 0.0), (1.0, 0.6), (9.0, 0.95)])
+@pytest.mark.parametrize(
+    ("activation", "variance", "cosine"),
+    [("relu", 0.3, 0.0), ("gelu", 1.0, 0.6), ("tanh", 9.0, 0.95)],
+)
 def test_products_agree_with_sampled_pairs(activation, variance, cosine):
     rng = np.random.default_rng(5)
     common, own, other = rng.standard_normal((3, 400_000))

@@ -77,7 +77,9 @@ def test_what_cannot_be_read_is_named(config, named):
         of_config(config)
 
 
-@pytest.mark.parametrize("text", ["{", "[1, 2]", "\x00"])
+@pytest.mark.parametrize(
+    "text", ["{", "[1, 2]", "\x00", '{"dim":' * 10**5, '{"n_embd": ' + "9" * 5000 + "}"]
+)
 def test_files_that_are_no_configuration(tmp_path, text):
     path = tmp_path / "config.json"
     path.write_text(text)

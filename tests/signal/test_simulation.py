@@ -28,11 +28,16 @@ def rms(found, run):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
 @pytest.mark.parametrize(
-    "change",
-    [{}, PRE, {"activation": "gelu", "mlp_skip": 1.0}, {"heads": 8, "output_variance": 1.0}],
-    ids=["post", "pre", "gelu", "heads"],
+    ("change", "beta"),
+    [
+        ({}, 0.5),
+        ({}, 3.0),
+        (PRE, 1.5),
+        (PRE, 3.0),
+        ({"activation": "gelu", "mlp_skip": 1.0}, 0.5),
+        ({"heads": 8, "output_variance": 1.0}, 1.5),
+    ],
 )
 def test_full_blocks(change, beta):
     asked = replace(BLOCKS, beta=beta, **change)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from simonides import arguments
 from simonides.curves import mechanism, storage
 from simonides.figures.style import house_style
-from simonides.signal.paper import curve_pictures
 from simonides.signal.paper import curves as signal
+from simonides.signal.paper import pictures as signal_pictures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,8 +22,8 @@ CURVES = {curve.name: curve for curve in (*storage.CURVES, *mechanism.CURVES, *s
 
 _PICTURES: dict[str, Callable[[Table], Figure]] = {
     "around": storage.draw_around,
-    "propagation": curve_pictures.propagation,
-    "measured": curve_pictures.measured,
+    "propagation": signal_pictures.propagation,
+    "measured": signal_pictures.measured,
     **{curve.name: curve.picture for curve in CURVES.values()},
 }
 """By the name of the table; three tables are about what a command was given, and no curves."""

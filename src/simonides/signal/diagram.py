@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.maps.backward import gradients
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning, caveats
@@ -20,25 +22,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from simonides.arrays import Integers, Reals
-    from simonides.signal.maps.architecture import Architecture
 
-CONTINUOUS = (
-    "beta",
-    "value_variance",
-    "output_variance",
-    "value_bias_variance",
-    "mlp_in_variance",
-    "mlp_out_variance",
-    "mlp_bias_variance",
-    "attention_skip",
-    "mlp_skip",
-    "skip",
-    "cosine",
-    "input_variance",
-)
+_KINDS = {field.name: str(field.type).removesuffix(" | None") for field in fields(Architecture)}
+
+CONTINUOUS = (*(name for name, kind in _KINDS.items() if kind == "float"), "skip")
 """Axes along which all points are computed at once; ``skip`` is both skips together."""
 
-WHOLE = ("tokens", "dim", "layers", "heads", "hidden")
+WHOLE = tuple(name for name, kind in _KINDS.items() if kind == "int")
 """Axes along which points are computed one value at a time."""
 
 
@@ -178,7 +168,6 @@ def trainability_diagram(
         for value in axis.values:
             _with(architecture, axis.name, value)  # refuses what no network can have
     shape = (len(y_axis.values), len(x_axis.values))
-    whole = [axis for axis in (x_axis, y_axis) if axis.name in WHOLE]
     varied = {
         axis.name: values
         for axis, values in (
@@ -189,11 +178,13 @@ def trainability_diagram(
     }
     columns = {name: np.empty(shape) for name in _COLUMNS}
     notes: dict[str, None] = {}
-    for changes, block in _blocks(architecture, whole, x_axis, shape):
-        part, said = _points(changes, varied, method, finite_width, thresholds or Thresholds())
+    for (rows, y_change), (places, x_change) in product(_parts(y_axis), _parts(x_axis)):
+        network = replace(architecture, **x_change, **y_change)
+        points, said = _points(network, varied, method, finite_width, thresholds or Thresholds())
         notes |= dict.fromkeys(said)
-        for name, values in part.items():
-            columns[name][block] = np.broadcast_to(values, columns[name][block].shape)
+        for name, values in points.items():
+            part = columns[name][rows, places]
+            part[:] = np.broadcast_to(values, part.shape)
     for note in notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     codes: Any = {name: columns[name].astype(np.int64) for name in ("outcome", "frozen_layer")}
@@ -244,23 +235,11 @@ def _points(
     return columns, notes
 
 
-def _blocks(
-    architecture: Architecture, whole: list[Axis], x_axis: Axis, shape: tuple[int, int]
-) -> Iterable[tuple[Architecture, Any]]:
-    """Yield architectures with the part of the diagram that each fills."""
-    if not whole:
-        yield architecture, np.s_[:, :]
-    elif len(whole) == 1:
-        for position, value in enumerate(whole[0].values):
-            here = slice(position, position + 1)
-            part = (slice(None), here) if whole[0] is x_axis else (here, slice(None))
-            yield _with(architecture, whole[0].name, value), part
-    else:
-        for row in range(shape[0]):
-            for column in range(shape[1]):
-                changed = _with(architecture, x_axis.name, x_axis.values[column])
-                y_name, y_values = whole[1].name, whole[1].values
-                yield _with(changed, y_name, y_values[row]), np.s_[row, column]
+def _parts(axis: Axis) -> list[tuple[slice, dict[str, Any]]]:
+    """Return the parts of an axis that are computed at once, and what an architecture has there."""
+    if axis.name in CONTINUOUS:
+        return [(slice(None), {})]
+    return [(slice(k, k + 1), {axis.name: value}) for k, value in enumerate(axis.values)]
 
 
 def _axis(axis: Axis | tuple[str, Iterable[float]]) -> Axis:

@@ -18,7 +18,7 @@ from simonides.signal.diagram import trainability_diagram
 from simonides.signal.maps.architecture import Architecture, Norm
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
-from simonides.signal.paper import curve_pictures as pictures
+from simonides.signal.paper import pictures
 from simonides.signal.paper.scales import FIRST_FIGURE, PLACEMENT
 from simonides.signal.propagation import propagate
 

@@ -196,7 +196,7 @@ FIGURES = (
         "collapse; strong ones delay it, at the price of frozen attention.",
         (),
         depth,
-        pictures.depth,
+        lambda tables: pictures.depth(tables["measured"]),
         "signal",
     ),
     PaperFigure(
@@ -216,7 +216,7 @@ FIGURES = (
         "(centred, the paper's gain control). Lines are finite-size theory, marks networks.",
         (),
         placement,
-        pictures.placement,
+        pictures.placement_with_networks,
         "signal",
     ),
     PaperFigure(
@@ -227,7 +227,7 @@ FIGURES = (
         "query.",
         (),
         gradients,
-        pictures.gradients,
+        lambda tables: pictures.gradients(tables["measured"]),
         "signal",
     ),
     PaperFigure(
@@ -238,7 +238,7 @@ FIGURES = (
         "attention, and their gradients. Lines are those of equal predicted cosine.",
         (),
         trainability,
-        pictures.trainability,
+        pictures.trainability_with_networks,
         "signal",
     ),
     PaperFigure(

@@ -1,29 +1,236 @@
-"""Signals in transformers: depth, skip, LayerNorm, gradients, trainability, training."""
+"""Pictures of signals in transformers: theory's curves, and figures in which networks stand beside them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides.figures.marks import BARS, CURVE, SECOND, grid, vertical
-from simonides.figures.style import GREY, INK, SERIES, reference_line
-from simonides.signal.paper import curve_pictures as signal
+from simonides.figures.style import GREY, INK, SERIES, WIDEST, canvas, reference_line
+from simonides.signal.outcome import OUTCOMES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
+    from simonides.arrays import Reals
     from simonides.curves.table import Table
 
+_COLOURS = ("#d9ead3", "#9fc5e8", "#f9cb9c", "#ea9999", "#b4a7d6")
+CLASSES = tuple((str(outcome), colour) for outcome, colour in zip(OUTCOMES, _COLOURS, strict=True))
+"""Classes in the order of their codes, and a colour for each."""
+
+HATCHES = ("", "///", "..", "xx", "\\\\\\")
+SHAPES = ("o", "s", "^", "P", "v")
+"""Their fields and marks without colour."""
+
+_MARKS = "os^D"
+"""Of series that are measured, beside their dashes."""
+
 _EVERY = 5
-"""Blocks between two that are drawn with their error."""
+"""Blocks between two that are drawn with their error, of a hundred."""
+
+_HATCH = "#7f8a96"
+_LEVELS: dict[float, Any] = {0.5: "-", 0.9: "--", 0.99: ":"}
+"""Cosines of which lines are drawn, and their dashes."""
+
+_PLACEMENTS = ("post-norm", "pre-norm", "post-norm, centred", "pre-norm, centred")
+_LIMIT: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2)), "linewidth": 1.3}
+_LIMITS = (_LIMIT, {"color": INK, "linestyle": (0, (1, 1)), "linewidth": 1.1})
 
 
-def depth(tables: Mapping[str, Table]) -> Figure:
-    """Draw the cosine through depth, below and above freezing."""
-    return signal.depth(tables["measured"])
+def attention(table: Table) -> Figure:
+    """Draw participation and entropy of attention against beta."""
+    figure, (left, right) = canvas(2)
+    for style, tokens in zip(SERIES, table.distinct("tokens"), strict=False):
+        part = table.where("tokens", tokens)
+        label = f"T = {tokens:,.0f}"
+        left.plot(part["beta"], part["participation"], label=label, **style)
+        right.plot(part["beta"], part["entropy_fraction"], label=label, **style)
+    left.plot(part["beta"], part["participation_limit"], label="many tokens", **_LIMIT)
+    right.plot(part["beta"], part["entropy_fraction_limit"], label="many tokens", **_LIMIT)
+    for axes in (left, right):
+        reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
+        axes.set(xlabel=r"score strength $\beta$", xlim=(0, 4), ylim=(0, 1.04))
+    left.set(title=table.title, ylabel=r"participation $Y = \sum A^2$")
+    right.set(title="and so does its entropy fall", ylabel=r"entropy / $\log T$")
+    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+    return figure
+
+
+def depth(table: Table) -> Figure:
+    """Draw the cosine through depth: theory, its limit, and networks."""
+    figure, (axes,) = canvas(width=5.6, height=3.7)
+    betas = table.distinct("beta")
+    for style, limit, marker, beta in zip(SERIES, _LIMITS, _MARKS, betas, strict=False):
+        part, name = table.where("beta", beta), rf"$\beta$ = {beta:g}"
+        axes.plot(part["layer"], part["cosine"], label=f"{name}, theory", **style)
+        axes.plot(part["layer"], part["cosine_limit"], label=f"{name}, many tokens", **limit)
+        axes.errorbar(
+            part["layer"], part["cosine_simulated"], 2 * part["cosine_simulated_stderr"],
+            fmt=marker, markersize=3, color=style["color"], alpha=0.7,
+            label=f"{name}, {table.settings['networks']:.0f} networks (±2 s.e.)",
+        )  # fmt: skip
+    axes.set(xlabel="layer", ylabel="cosine of two tokens", xlim=(0, None), ylim=(0, 1.02))
+    axes.set_title(
+        f"{table.title} (T = {table.settings['tokens']:g}, d = {table.settings['dim']:g})"
+    )
+    figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, handlelength=2.2)
+    return figure
+
+
+def placement(table: Table) -> Figure:
+    """Draw the cosine and the norm through depth for each place of the LayerNorm."""
+    figure, (left, right) = canvas(2)
+    for style, number in zip(SERIES, table.distinct("placement"), strict=True):
+        part = table.where("placement", number)
+        left.plot(part["layer"], part["cosine"], label=_PLACEMENTS[int(number)], **style)
+        right.plot(part["layer"], part["norm"], label=_PLACEMENTS[int(number)], **style)
+    left.set(title=table.title, xlabel="layer", ylabel="cosine of two tokens", ylim=(0, 1.02))
+    right.set(title="and what the stream grows to", xlabel="layer", ylabel="squared norm / d")
+    right.set_yscale("log")
+    left.legend(loc="lower right")
+    return figure
+
+
+def gradients(table: Table) -> Figure:
+    """Draw the query weights' gradient of one layer against beta."""
+    figure, (axes,) = canvas(width=5.6)
+    sizes = dict.fromkeys(zip(table["dim"].tolist(), table["tokens"].tolist(), strict=True))
+    for style, marker, (dim, tokens) in zip(SERIES, _MARKS, sizes, strict=False):
+        part = table.where("dim", dim).where("tokens", tokens)
+        axes.plot(part["beta"], part["query"], **style)
+        axes.errorbar(
+            part["beta"], part["query_simulated"], 2 * part["query_simulated_stderr"],
+            fmt=marker, markersize=4, color=style["color"],
+        )  # fmt: skip
+        label = f"d = {dim:g}, T = {tokens:g}"
+        axes.plot([], [], marker=marker, markersize=4, label=label, **style)
+    axes.plot([], [], color=GREY, label="lines: theory")
+    axes.errorbar(
+        [], [], yerr=[], fmt="o", markersize=4, color=GREY, label="marks: networks (±2 s.e.)"
+    )
+    axes.plot(part["beta"], part["query_limit"], label="many tokens and dimensions", **_LIMIT)
+    reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
+    axes.set(
+        title=table.title,
+        xlabel=r"score strength $\beta$",
+        ylabel=r"$T\,|\partial L/\partial W_Q|^2\,/\,(d^2\sqrt{\log T})$",
+        xlim=(0, None),
+        ylim=(0, None),
+    )
+    axes.legend(loc="upper left", fontsize=7.5)
+    return figure
+
+
+def trainability(table: Table) -> Figure:
+    """Draw the class of networks over two hyper-parameters, with lines of equal cosine."""
+    from matplotlib.colors import ListedColormap
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    figure, (axes,) = canvas(width=6.4, height=4.0)
+    x_name, y_name = list(table.columns)[:2]
+    shape = (int(table.settings["rows"]), int(table.settings["columns"]))
+    x, y = table[x_name].reshape(shape), table[y_name].reshape(shape)
+    codes, cosine = table["outcome"].reshape(shape), table["cosine"].reshape(shape)
+    colours = ListedColormap([colour for _, colour in CLASSES])
+    axes.pcolormesh(x, y, codes, cmap=colours, vmin=-0.5, vmax=len(CLASSES) - 0.5, rasterized=True)
+    present = [int(code) for code in np.unique(codes)]
+    handles: list[Any] = [
+        Patch(facecolor=CLASSES[code][1], edgecolor=_HATCH, linewidth=0, hatch=HATCHES[code],
+              label=CLASSES[code][0])
+        for code in present
+    ]  # fmt: skip
+    if min(shape) > 1:
+        for code in present:
+            _hatch(axes, x, y, codes == code, HATCHES[code])
+        lines = {
+            level: dash for level, dash in _LEVELS.items() if cosine.min() < level < cosine.max()
+        }
+        if lines:
+            axes.contour(
+                x, y, cosine, levels=list(lines), linestyles=list(lines.values()), colors=INK,
+                linewidths=1.1,
+            )  # fmt: skip
+        # Named aside and not on the lines, where marks of networks may lie.
+        handles += [
+            Line2D([], [], color=INK, linewidth=1.1, linestyle=dash, label=f"cosine {level:g}")
+            for level, dash in lines.items()
+        ]
+        axes.set(xlim=(x.min(), x.max()), ylim=(y.min(), y.max()))
+    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0))
+    axes.set(title=table.title, xlabel=_words(x_name), ylabel=_words(y_name))
+    axes.grid(visible=False)
+    return figure
+
+
+def _hatch(axes: Axes, x: Reals, y: Reals, inside: NDArray[np.bool_], pattern: str) -> None:
+    """Hatch where a class is, so that print in grey keeps fields apart."""
+    if pattern:
+        field = axes.contourf(
+            x, y, inside.astype(np.float64), levels=[0.5, 1.5], colors="none", hatches=[pattern]
+        )
+        field.set(edgecolor=_HATCH, linewidth=0)
+
+
+def propagation(table: Table) -> Figure:
+    """Draw what happens to a signal, block by block."""
+    figure, (left, middle, right) = canvas(3, columns=2, height=2.9)
+    layer = table["layer"]
+    left.plot(layer, table["cosine"], label="cosine", **SERIES[0])
+    left.plot(layer, table["entropy_fraction"], label=r"entropy / $\log T$", **SERIES[1])
+    left.plot(layer, table["participation"], label="participation", **SERIES[2])
+    left.set(title="Forward", xlabel="layer", ylabel="fraction", ylim=(0, 1.04))
+    left.legend()
+    middle.plot(layer, table["beta"], label=r"$\beta$", **SERIES[0])
+    middle.plot(layer, table["beta_critical"], label=r"critical $\beta$", **SERIES[1])
+    middle.set(
+        title="Room below freezing", xlabel="layer", ylabel=r"score strength", ylim=(0, None)
+    )
+    middle.legend()
+    right.plot(layer, table["gradient"], label="at tokens", **SERIES[0])
+    first = max(float(table["value_gradient"][-1]), 1e-300)
+    right.plot(layer, table["value_gradient"] / first, label="value weights", **SERIES[1])
+    right.plot(layer, table["query_gradient"] / first, label="query weights", **SERIES[2])
+    right.set(
+        title="Back (weights: over the last value)",
+        xlabel="layer",
+        ylabel="squared gradient",
+        yscale="log",
+    )
+    right.legend()
+    figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return figure
+
+
+def measured(table: Table) -> Figure:
+    """Draw what was measured in a model, block by block, over theory where there is one."""
+    from matplotlib.ticker import MaxNLocator
+
+    figure, panels = canvas(3, width=WIDEST / 3, height=2.7)
+    names = {
+        "cosine": "cosine of two tokens",
+        "entropy_fraction": r"entropy / $\log T$",
+        "participation": r"participation $\sum A^2$",
+    }
+    for axes, style, (column, label) in zip(panels, SERIES, names.items(), strict=False):
+        axes.plot(
+            table["layer"], table[column], "o", markersize=4, color=style["color"], label="model"
+        )
+        if f"{column}_theory" in table.columns:
+            axes.plot(
+                table["layer"], table[f"{column}_theory"], color=style["color"], label="theory"
+            )
+        axes.set(title=label, xlabel="block", ylabel=label, ylim=(0, 1.04))
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.legend()
+    figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    return figure
 
 
 def skip(tables: Mapping[str, Table]) -> Figure:
@@ -49,15 +256,15 @@ def skip(tables: Mapping[str, Table]) -> Figure:
     return figure
 
 
-def placement(tables: Mapping[str, Table]) -> Figure:
+def placement_with_networks(tables: Mapping[str, Table]) -> Figure:
     """Draw the cosine and the norm through depth for each place of the LayerNorm."""
     table = tables["measured"]
-    figure = signal.placement(table)
+    figure = placement(table)
     left, right = figure.axes
     names = left.get_legend_handles_labels()[1]
     handles = []
     for style, mark, number, name in zip(
-        SERIES, signal.MARKS, table.distinct("placement"), names, strict=True
+        SERIES, _MARKS, table.distinct("placement"), names, strict=True
     ):
         part = table.where("placement", number)
         shown = slice(None, None, _EVERY)
@@ -75,20 +282,15 @@ def placement(tables: Mapping[str, Table]) -> Figure:
     return figure
 
 
-def gradients(tables: Mapping[str, Table]) -> Figure:
-    """Draw the query weights' gradient of one layer against beta."""
-    return signal.gradients(tables["measured"])
-
-
-def trainability(tables: Mapping[str, Table]) -> Figure:
+def trainability_with_networks(tables: Mapping[str, Table]) -> Figure:
     """Draw the diagram, and the classes of networks as marks."""
-    figure = signal.trainability(tables["diagram"])
+    figure = trainability(tables["diagram"])
     (axes,) = figure.axes
     measured = tables["measured"]
     for code in sorted(measured.distinct("outcome")):
-        part, (name, colour) = measured.where("outcome", code), signal.CLASSES[int(code)]
+        part, (name, colour) = measured.where("outcome", code), CLASSES[int(code)]
         axes.plot(
-            part["beta"], part["skip"], signal.SHAPES[int(code)], markersize=6.5, color=colour,
+            part["beta"], part["skip"], SHAPES[int(code)], markersize=6.5, color=colour,
             markeredgecolor=INK, markeredgewidth=1.0, label=f"networks: {name}",
         )  # fmt: skip
     _name_below(figure)
@@ -99,7 +301,7 @@ def training(tables: Mapping[str, Table]) -> Figure:
     """Draw the diagram, and the loss that training came to at some of its points."""
     from matplotlib.patheffects import Normal, Stroke
 
-    figure = signal.trainability(tables["diagram"])
+    figure = trainability(tables["diagram"])
     (axes,) = figure.axes
     measured = tables["measured"]
     label = f"models trained, {measured.settings['seeds']:.0f} each: loss on unseen text, in nats"
@@ -120,3 +322,9 @@ def _name_below(figure: Figure) -> None:
     """Name the marks under a diagram, whose fields are named beside it."""
     marks = figure.axes[0].get_legend_handles_labels()
     figure.legend(*marks, loc="outside lower left", ncols=3, fontsize=7.5)
+
+
+def _words(name: str) -> str:
+    return {"beta": r"score strength $\beta$", "skip": "skip strength"}.get(
+        name, name.replace("_", " ")
+    )
