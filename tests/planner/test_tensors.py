@@ -132,3 +132,8 @@ def test_layers_are_selected_by_a_pattern():
     ]
     with pytest.raises(BadArgumentError, match=r"layers = 'q_proj'.*h\.\*\.attn\.c_attn"):
         selected(model, "q_proj")
+
+
+def test_a_folder_is_no_model(tmp_path):
+    with pytest.raises(BadArgumentError, match="a file, not a folder"):
+        read_model(str(tmp_path))

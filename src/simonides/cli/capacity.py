@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from simonides.cli import options, output
@@ -44,31 +45,10 @@ def capacity(
 
 
 def _record(answer: Capacity, notes: tuple[str, ...], picture: str | None) -> dict[str, object]:
-    setting = answer.setting
-    record: dict[str, object] = {
-        "facts": answer.facts,
-        "facts_stderr": answer.facts_stderr,
-        "load": answer.load,
-        "statistical_dimension": answer.statistical_dimension,
-        "effective_parameters": answer.effective_parameters,
-        "facts_asymptotic": answer.facts_asymptotic,
-        "facts_hebbian": answer.facts_hebbian,
-        "facts_hebbian_fraction": answer.facts_hebbian_fraction,
-        "bits_per_parameter": answer.bits_per_parameter,
-        "parameters": answer.parameters,
-        "dim_in": setting.dim_in,
-        "dim_out": setting.dim_out,
-        "candidates": setting.candidates,
-        "rank": setting.rank,
-        "margin": setting.margin,
-        "tail_fraction": setting.tail_fraction,
-        "problem": setting.problem,
-        "criterion": _criterion(answer),
-        "notes": list(notes),
-    }
-    if picture is not None:
-        record["plot"] = picture
-    return record
+    """Return the answer's numbers and the question's, by their names."""
+    record = asdict(answer)
+    record |= {**record.pop("setting"), "criterion": _criterion(answer), "notes": list(notes)}
+    return record if picture is None else {**record, "plot": picture}
 
 
 def _title(answer: Capacity) -> str:

@@ -38,12 +38,12 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
             spread.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
 
     @wraps(command)
-    def run(**given: Any) -> None:
+    def run(**values: Any) -> None:
         made = {}
         for name, kind in groups.items():
-            own = {field.name for field in fields(kind)} & given.keys()
-            made[name] = kind(**{option: given.pop(option) for option in own})
-        command(**made, **given)
+            own = {field.name for field in fields(kind)} & values.keys()
+            made[name] = kind(**{option: values.pop(option) for option in own})
+        command(**made, **values)
 
     # What reads a signature finds the options; so does what reads annotations.
     run.__signature__ = Signature(spread)  # type: ignore[attr-defined]

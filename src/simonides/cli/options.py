@@ -43,7 +43,7 @@ class Shape:
     dim_out: DimOut = None
 
     @property
-    def given(self) -> bool:
+    def is_named(self) -> bool:
         """Whether anything was said about it."""
         return not (self.dim is None and self.dim_in is None and self.dim_out is None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,12 +18,6 @@ if TYPE_CHECKING:
     from simonides.planner.model import Layer
     from simonides.planner.plan import Bound, Plan, Total
     from simonides.planner.recommend import Recommendation
-
-_RANK_NOTE = (
-    "At smaller ranks the matrices, as memories on their own, have no room for the facts. Whether these "
-    "ranks are enough, only training can show. In rank_pattern, which is for PEFT, each layer has the "
-    "rank at which one of its matrices could hold all the facts."
-)
 
 
 def plan(
@@ -82,15 +77,12 @@ def _record(answer: Plan, advice: Recommendation | None) -> dict[str, Any]:
         "candidates": answer.candidates,
         "lora_rank": answer.lora_rank,
         "layers": _layers(answer, advice),
-        "total": {**_total(answer.total), "lora": None if lora is None else _total(lora)},
+        "total": {**asdict(answer.total), "lora": None if lora is None else asdict(lora)},
         "facts": None if advice is None else advice.facts,
         "rank_for_all_layers": None if advice is None else advice.together,
         "rank_pattern": None if advice is None else advice.rank_pattern,
-        "skipped": [
-            {"name": part.name, "shape": part.shape, "count": part.count, "reason": part.reason}
-            for part in answer.model.skipped
-        ],
-        "notes": [*answer.notes, *_rank_notes(answer, advice)],
+        "skipped": [asdict(part) for part in answer.model.skipped],
+        "notes": [*answer.notes, *(() if advice is None else advice.notes)],
     }
 
 
@@ -120,17 +112,6 @@ def _bound(bound: Bound) -> dict[str, Any]:
         "statistical_dimension": bound.price,
         "candidates": bound.setting.candidates,
         "criterion": bound.criterion,
-    }
-
-
-def _total(total: Total) -> dict[str, Any]:
-    return {
-        "matrices": total.matrices,
-        "parameters": total.parameters,
-        "facts": total.facts,
-        "facts_stderr": total.facts_stderr,
-        "bits_per_parameter": total.bits_per_parameter,
-        "criterion": total.criterion,
     }
 
 
@@ -186,22 +167,9 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
                 *([name, _rank(rank)] for name, rank in zip(names, advice.alone, strict=True)),
                 ["all matrices together", _rank(advice.together)],
             ],
-            [escape(note) for note in _rank_notes(answer, advice)],
+            [escape(note) for note in advice.notes],
         )
         output.print_line(f"rank_pattern = {json.dumps(advice.rank_pattern)}")
-
-
-def _rank_notes(answer: Plan, advice: Recommendation | None) -> list[str]:
-    if advice is None:
-        return []
-    lacking = [name for name, rank in zip(answer.names, advice.alone, strict=True) if rank is None]
-    if not lacking:
-        return [_RANK_NOTE]
-    return [
-        _RANK_NOTE,
-        "Missing from rank_pattern, since even at full rank one matrix could not hold all the facts: "
-        f"{', '.join(lacking)}. PEFT gives these layers its default rank r.",
-    ]
 
 
 def _shape(layer: Layer) -> str:

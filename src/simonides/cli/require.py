@@ -32,7 +32,7 @@ def require(
         "largest_margin": None,
     }
     rows = [["smallest square dimension", f"{answer['smallest_dimension']:,}"]]
-    if criteria.given:
+    if criteria.is_named:
         setting = criteria.setting()
         size = f"{setting.dim_out:,} x {setting.dim_in:,}"
         answer["smallest_rank"] = smallest_rank(setting, facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from math import isfinite
 from typing import Annotated
 
@@ -13,6 +14,7 @@ from simonides.cli import problem_options as instance
 from simonides.cli.grouped import grouped
 
 _INVALID = 1
+"""Exit code of a proof that is not valid, with ``--strict``; 2 is bad input."""
 
 
 @grouped
@@ -34,23 +36,18 @@ def verify(
 
     arguments.tolerance(tolerance)
     proof = Certificate.load(certificate)
-    found = check(proof, request.read(), tolerance=tolerance)
+    verification = check(proof, request.read(), tolerance=tolerance)
     if as_json:
-        output.print_json(
-            {
-                "valid": found.valid,
-                "claim": str(found.claim),
-                "margin_bound": found.margin_bound,
-                "reason": found.reason,
-            }
-        )
+        output.print_json({**asdict(verification), "claim": str(verification.claim)})
     else:
-        bound = f"{found.margin_bound:.3g}" if isfinite(found.margin_bound) else "none"
+        bound = (
+            f"{verification.margin_bound:.3g}" if isfinite(verification.margin_bound) else "none"
+        )
         rows = [
-            ["valid", "yes" if found.valid else f"no: {found.reason}"],
-            ["claim", str(found.claim)],
+            ["valid", "yes" if verification.valid else f"no: {verification.reason}"],
+            ["claim", str(verification.claim)],
             ["bound on the normalised margin", bound],
         ]
         output.print_table(certificate, ["", ""], rows)
-    if strict and not found.valid:
+    if strict and not verification.valid:
         raise typer.Exit(_INVALID)

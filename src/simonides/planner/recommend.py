@@ -15,19 +15,27 @@ if TYPE_CHECKING:
     from simonides.theory.setting import Setting
 
 
+_NOTE = (
+    "At smaller ranks the matrices, as memories on their own, have no room for the facts. Whether these "
+    "ranks are enough, only training can show. In rank_pattern, which is for PEFT, each layer has the "
+    "rank at which one of its matrices could hold all the facts."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The smallest ranks that suffice for ``facts`` facts.
 
     ``alone`` gives, for each row of the plan, the rank at which one such matrix holds them all, or None if
     not even full rank does; ``together`` the common rank at which all matrices hold them in all.
-    ``rank_pattern`` spells ``alone`` for PEFT.
+    ``rank_pattern`` spells ``alone`` for PEFT; ``notes`` say what the ranks promise and leave out.
     """
 
     facts: int
     alone: tuple[int | None, ...]
     together: int | None
     rank_pattern: dict[str, int]
+    notes: tuple[str, ...]
 
 
 def recommend(plan: Plan, facts: int) -> Recommendation:
@@ -63,12 +71,19 @@ def recommend(plan: Plan, facts: int) -> Recommendation:
     alone = tuple(_alone(row.full.setting, facts) for row in plan.rows)
     keys = module_keys([row.layer.name for row in plan.rows])
     ranks = {key: rank for key, rank in zip(keys, alone, strict=True) if rank is not None}
+    notes = [_NOTE]
+    if lacking := [name for name, rank in zip(plan.names, alone, strict=True) if rank is None]:
+        notes.append(
+            "Missing from rank_pattern, since even at full rank one matrix could not hold all the facts: "
+            f"{', '.join(lacking)}. PEFT gives these layers its default rank r."
+        )
     return Recommendation(
         facts=facts,
         alone=alone,
         together=_together(plan, facts),
         # PEFT takes the first key that fits the end of a module's name: the longer ones come first.
         rank_pattern=dict(sorted(ranks.items(), key=lambda item: -item[0].count("."))),
+        notes=tuple(notes),
     )
 
 
