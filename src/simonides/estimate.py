@@ -16,8 +16,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A value with its standard error; zero for values that were not sampled.
+    """A value with its standard error.
 
+    Parameters
+    ----------
+    value : float
+        The value.
+    stderr : float
+        Its standard error: zero for what was not sampled, infinite for a single sample.
+
+    Examples
+    --------
     >>> print(Estimate(1.25, 0.03))
     1.250 ± 0.030
     >>> print(Estimate(0.5))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from simonides import arguments
 from simonides.planner.model import module_keys
 from simonides.planner.plan import at_rank, bound
+from simonides.theory.requirements import first, smallest_rank
 
 if TYPE_CHECKING:
     from simonides.planner.plan import Plan
@@ -89,8 +90,6 @@ def recommend(plan: Plan, facts: int) -> Recommendation:
 
 @lru_cache(maxsize=4096)
 def _alone(setting: Setting, facts: int) -> int | None:
-    from simonides.theory.requirements import smallest_rank
-
     return smallest_rank(setting, facts) if bound(setting).facts >= facts else None
 
 
@@ -100,10 +99,5 @@ def _together(plan: Plan, facts: int) -> int | None:
             row.layer.count * bound(at_rank(row.full.setting, rank)).facts for row in plan.rows
         )
 
-    low, high = 0, max(row.layer.shortest for row in plan.rows)
-    if held(high) < facts:
-        return None
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if held(middle) >= facts else (middle, high)
-    return high
+    most = max(row.layer.shortest for row in plan.rows)
+    return first(lambda rank: held(rank) >= facts, 1, most) if held(most) >= facts else None

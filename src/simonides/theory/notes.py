@@ -24,14 +24,32 @@ MARGIN_NOTE = (
 )
 
 _FEW_DIRECTIONS = 3.0
-"""Smaller dimension over the price below which a fact touches most directions at once."""
+"""Smaller dimension over the price below which a fact touches most directions at once: a rule of thumb."""
 
 _NEAR_OUTPUTS = (0.4, 3.0)
-"""Shared outputs over their dimension between which their differences are not yet generic."""
+"""Shared outputs over their dimension between which their differences are not yet generic: around the one
+ratio that was measured, 1, and wide enough to warn early."""
 
 
 def caveats(answer: Capacity) -> tuple[str, ...]:
-    """Return what a reader should know before relying on the number, most important first."""
+    """Return what a reader should know before relying on a capacity.
+
+    Parameters
+    ----------
+    answer : Capacity
+        From :func:`simonides.capacity`.
+
+    Returns
+    -------
+    tuple of str
+        Sentences, most important first.
+
+    Examples
+    --------
+    >>> from simonides.theory.capacity import capacity
+    >>> print(caveats(capacity(100))[0])
+    Trust the finite-size row: at this size the leading order is 37% below it.
+    """
     setting = answer.setting
     notes = [_which_row(answer)]
     if setting.rank is not None and setting.rank < min(setting.dim_in, setting.output_directions):

@@ -66,7 +66,7 @@ def smallest_dimension(
             f"within reach of dimension {_LARGEST_DIMENSION:.0e}",
             "ask for fewer, raise the rank or the number of candidates",
         )
-    return _first(suffices, smallest, _LARGEST_DIMENSION)
+    return first(suffices, smallest, _LARGEST_DIMENSION)
 
 
 def smallest_rank(setting: Setting, facts: int) -> int:
@@ -99,7 +99,7 @@ def smallest_rank(setting: Setting, facts: int) -> int:
     most = full.binding_rank
     if full.effective_parameters().value < needed:
         raise _beyond(full, facts)
-    return _first(
+    return first(
         lambda rank: replace(full, rank=rank).effective_parameters().value >= needed, 1, most
     )
 
@@ -148,7 +148,7 @@ def largest_margin(setting: Setting, facts: int) -> float:
     return float(brentq(unspent, 0.0, most, xtol=1e-10))
 
 
-def _first(holds: Callable[[int], bool], low: int, most: int) -> int:
+def first(holds: Callable[[int], bool], low: int, most: int) -> int:
     """Return the first whole number from ``low`` for which a monotone condition holds."""
     if holds(low):
         return low
