@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import partial
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
 from simonides.experiments.task import THRESHOLD
@@ -18,14 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from simonides.solvers.methods import Option
-
-Item = TypeVar("Item")
-
-KEYS = (
-    "problem", "ensemble", "candidates", "dims", "loads", "relative_loads", "facts", "rank_fractions",
-    "solvers", "instances", "seed",
-)  # fmt: skip
-"""The keys of a spec."""
 
 AMOUNTS = ("loads", "relative_loads", "facts")
 """The three ways to say how many facts; a spec uses one."""
@@ -73,33 +66,15 @@ class Spec:
                 raise BadArgumentError(
                     f"{key} = {value!r} must be left out: the keys of a spec are {', '.join(KEYS)}"
                 )
-        for key in ("problem", "dims", "solvers", "instances", "seed"):
-            if key not in keys:
-                raise BadArgumentError(f"{key} must be given: {_ALLOWED[key]}")
-        spec = cls(
-            problems=_several("problem", _listed(keys["problem"], str), _kind),
-            dims=_several("dims", keys["dims"], _dim),
-            solvers=_several("solvers", keys["solvers"], _choice),
-            instances=arguments.whole(
-                "instances", keys["instances"], most=_MOST_INSTANCES, remedy=_ALLOWED["instances"]
-            ),
-            seed=arguments.whole(
-                "seed", keys["seed"], least=0, most=_MOST_SEED, remedy=_ALLOWED["seed"]
-            ),
-            loads=_several("loads", keys.get("loads", ()), _load, empty=True),
-            relative_loads=_several(
-                "relative_loads", keys.get("relative_loads", ()), _load, empty=True
-            ),
-            facts=_several("facts", keys.get("facts", ()), _facts, empty=True),
-            rank_fractions=_several("rank_fractions", keys.get("rank_fractions", [1.0]), _fraction),
-            ensembles=_several(
-                "ensemble", _listed(keys.get("ensemble", "gaussian"), str), _ensemble
-            ),
-            candidates=_several("candidates", _listed(keys["candidates"], int), _candidates)
-            if "candidates" in keys
-            else (None,),
-        )
-        return _consistent(spec)
+        for key, rule in KEYS.items():
+            if rule.required and key not in keys:
+                raise BadArgumentError(f"{key} must be given: {rule.allowed}")
+        values = {
+            rule.field or key: rule.read(key, keys[key])
+            for key, rule in KEYS.items()
+            if key in keys
+        }
+        return _consistent(cls(**values))
 
     def mapping(self) -> dict[str, Any]:
         """Return the keys that describe this spec.
@@ -109,21 +84,14 @@ class Spec:
         >>> Spec.of(Spec.of(keys).mapping()) == Spec.of(keys)
         True
         """
-        keys: dict[str, Any] = {"problem": list(self.problems), "dims": list(self.dims)}
-        if self.ensembles != ("gaussian",):
-            keys["ensemble"] = list(self.ensembles)
-        if self.candidates != (None,):
-            keys["candidates"] = list(self.candidates)
-        for key in AMOUNTS:
-            if getattr(self, key):
-                keys[key] = list(getattr(self, key))
-        return {
-            **keys,
-            "rank_fractions": list(self.rank_fractions),
-            "solvers": [{"name": solver.name, **dict(solver.options)} for solver in self.solvers],
-            "instances": self.instances,
-            "seed": self.seed,
-        }
+        defaults = {field.name: field.default for field in fields(self)}
+        keys = {}
+        for key, rule in KEYS.items():
+            value = getattr(self, rule.field or key)
+            if value != defaults[rule.field or key]:
+                keys[key] = list(value) if isinstance(value, tuple) else value
+        keys["solvers"] = [{"name": solver.name, **dict(solver.options)} for solver in self.solvers]
+        return keys
 
 
 def read_spec(path: str | Path) -> Spec:
@@ -138,37 +106,41 @@ def read_spec(path: str | Path) -> Spec:
         raise BadArgumentError(f"{path}: {error}") from None
 
 
-_ALLOWED = {
-    "problem": f"one or several of {', '.join(map(repr, PROBLEMS))}",
-    "ensemble": "an ensemble such as 'unit', or a list of them",
-    "candidates": "a number of outputs, or a list of them; left out, all facts compete",
-    "dims": "a list of dimensions",
-    "solvers": f"a list of names, or of tables with a name and options; "
-    f"the names are {', '.join(METHODS)}, {THRESHOLD}, or yours as module:function",
-    "instances": "pass how many problems to draw",
-    "seed": "pass the integer to reproduce the sweep by",
-    "loads": "a list of numbers above 0",
-    "relative_loads": "a list of numbers above 0",
-    "facts": "a list of whole numbers",
-    "rank_fractions": "a list of numbers above 0 and at most 1, where 1 is no bound",
-}
+@dataclass(frozen=True)
+class Key:
+    """A key of a spec: what it may be, how each of its values is read, and the field it is kept in.
+
+    ``lone`` is the type of a value that may stand without a list; ``single`` keys have no list.
+    """
+
+    allowed: str
+    check: Callable[[str, object], Any]
+    field: str | None = None
+    lone: type | None = None
+    single: bool = False
+    required: bool = False
+
+    def read(self, key: str, value: object) -> Any:
+        """Return what the spec keeps, or refuse the value or the first item that is wrong."""
+        if self.single:
+            return self.check(key, value)
+        if self.lone is not None and isinstance(value, self.lone):
+            value = [value]
+        if not isinstance(value, (list, tuple)) or not (value or key in AMOUNTS):
+            raise arguments.refuse(key, value, "a list of at least one", f"pass {self.allowed}")
+        items = tuple(self.check(f"{key}[{place}]", item) for place, item in enumerate(value))
+        for place, item in enumerate(items):
+            if item in items[:place]:
+                raise arguments.refuse(
+                    f"{key}[{place}]", value[place], "new", "drop the repetition"
+                )
+        return items
 
 
-def _several(
-    key: str, value: object, check: Callable[[str, object], Item], *, empty: bool = False
-) -> tuple[Item, ...]:
-    if not isinstance(value, (list, tuple)) or not (value or empty):
-        raise arguments.refuse(key, value, "a list of at least one", f"pass {_ALLOWED[key]}")
-    items = tuple(check(f"{key}[{place}]", item) for place, item in enumerate(value))
-    for place, item in enumerate(items):
-        if item in items[:place]:
-            raise arguments.refuse(f"{key}[{place}]", value[place], "new", "drop the repetition")
-    return items
-
-
-def _listed(value: object, kind: type) -> object:
-    """Return a lone value of a kind as a list of one."""
-    return [value] if isinstance(value, kind) else value
+def _problem(key: str, value: object) -> str:
+    if value not in PROBLEMS:
+        raise arguments.refuse(key, value, f"one of {', '.join(map(repr, PROBLEMS))}", "choose one")
+    return str(value)
 
 
 def _ensemble(key: str, value: object) -> str:
@@ -180,47 +152,18 @@ def _ensemble(key: str, value: object) -> str:
         raise BadArgumentError(f"{key}: {error}") from None
 
 
-def _candidates(key: str, value: object) -> int:
-    return arguments.whole(
-        key, value, least=2, most=_MOST_FACTS, remedy="a fact competes with at least one rival"
-    )
+def _whole(most: int, remedy: str, least: int = 1) -> Callable[[str, object], int]:
+    return partial(arguments.whole, least=least, most=most, remedy=remedy)
 
 
-def _kind(key: str, value: object) -> str:
-    if value not in PROBLEMS:
-        raise arguments.refuse(key, value, f"one of {', '.join(map(repr, PROBLEMS))}", "choose one")
-    return str(value)
+def _share(most: float, remedy: str) -> Callable[[str, object], float]:
+    return partial(arguments.real, least=0, open_least=True, most=most, remedy=remedy)
 
 
-def _dim(key: str, value: object) -> int:
-    return arguments.whole(key, value, most=_MOST_DIM, remedy="pass the embedding dimension")
-
-
-def _facts(key: str, value: object) -> int:
-    return arguments.whole(key, value, most=_MOST_FACTS, remedy="pass a number of facts")
-
-
-def _load(key: str, value: object) -> float:
-    return arguments.real(
-        key, value, least=0, open_least=True, most=1e3, remedy="pass facts over what fits"
-    )
-
-
-def _fraction(key: str, value: object) -> float:
-    return arguments.real(
-        key,
-        value,
-        least=0,
-        open_least=True,
-        most=1,
-        remedy="pass rank over dimension; 1 is no bound",
-    )
-
-
-def _choice(key: str, value: object) -> Choice:
+def _solver(key: str, value: object) -> Choice:
     table = {"name": value} if isinstance(value, str) else value
     if not isinstance(table, dict) or "name" not in table:
-        raise arguments.refuse(key, value, "a name or a table with one", _ALLOWED["solvers"])
+        raise arguments.refuse(key, value, "a name or a table with one", KEYS["solvers"].allowed)
     options = {option: table[option] for option in table if option != "name"}
     if table["name"] == THRESHOLD:
         for option, setting in options.items():
@@ -230,6 +173,55 @@ def _choice(key: str, value: object) -> Choice:
         return Choice(THRESHOLD)
     method = named(table["name"], f"{key}.name")
     return Choice(method.name, tuple(method.checked(key, options).items()))
+
+
+_LOADS = "a list of numbers above 0"
+
+KEYS: Mapping[str, Key] = {
+    "problem": Key(
+        f"one or several of {', '.join(map(repr, PROBLEMS))}",
+        _problem,
+        "problems",
+        str,
+        required=True,
+    ),
+    "ensemble": Key("an ensemble such as 'unit', or a list of them", _ensemble, "ensembles", str),
+    "candidates": Key(
+        "a number of outputs, or a list of them; left out, all facts compete",
+        _whole(_MOST_FACTS, "a fact competes with at least one rival", least=2),
+        lone=int,
+    ),
+    "dims": Key(
+        "a list of dimensions", _whole(_MOST_DIM, "pass the embedding dimension"), required=True
+    ),
+    # A thousand times what fits is a mistyped load.
+    "loads": Key(_LOADS, _share(1e3, "pass facts over what fits")),
+    "relative_loads": Key(_LOADS, _share(1e3, "pass facts over what fits")),
+    "facts": Key("a list of whole numbers", _whole(_MOST_FACTS, "pass a number of facts")),
+    "rank_fractions": Key(
+        "a list of numbers above 0 and at most 1, where 1 is no bound",
+        _share(1, "pass rank over dimension; 1 is no bound"),
+    ),
+    "solvers": Key(
+        "a list of names, or of tables with a name and options; "
+        f"the names are {', '.join(METHODS)}, {THRESHOLD}, or yours as module:function",
+        _solver,
+        required=True,
+    ),
+    "instances": Key(
+        "pass how many problems to draw",
+        _whole(_MOST_INSTANCES, "pass how many problems to draw"),
+        single=True,
+        required=True,
+    ),
+    "seed": Key(
+        "pass the integer to reproduce the sweep by",
+        _whole(_MOST_SEED, "pass the integer to reproduce the sweep by", least=0),
+        single=True,
+        required=True,
+    ),
+}
+"""The keys of a spec."""
 
 
 def _consistent(spec: Spec) -> Spec:

@@ -104,7 +104,7 @@ def measure_thresholds(
     Examples
     --------
     >>> measure_thresholds(6, instances=3, workers=1).facts
-    (15, 15, 15)
+    (15, 17, 16)
 
     """
     law = _ensemble(ensemble)
