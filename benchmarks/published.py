@@ -22,6 +22,8 @@ _HEADINGS = {
     "options": "options",
     "problem": "problem",
     "dim": "d",
+    "ensemble": "ensemble",
+    "candidates": "candidates",
     "facts": "facts",
     "seed": "seed",
     "rank": "rank",
@@ -47,6 +49,8 @@ _HEADINGS = {
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
+    "over_first": "above the first",
+    "over_first_stderr": "± of that",
     "stored": "cross-entropy until stored",
     "converged": "long after",
     "adam": "Adam",
@@ -75,6 +79,7 @@ _HEADINGS = {
 }
 _TABLES = (
     "thresholds",
+    "ensembles",
     "beyond",
     "spectra",
     "spectra_loads",
@@ -139,7 +144,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
-    if key in ("accuracy", "of_peak", "over_theory"):
+    if key in ("accuracy", "of_peak", "over_theory", "over_first", "over_first_stderr"):
         return f"{100 * value:.3g}%"
     if key == "loss":
         return f"{value:.8g}"

@@ -30,6 +30,30 @@ def toml(value):
     return json.dumps(value)
 
 
+def patient(path, **keys):
+    """Write a spec of which every second task waits for a file ``go`` beside it."""
+    solver = {"name": "patience:waiting", "folder": str(path.parent)}
+    return write_spec(path, solver=solver, **keys)
+
+
+def at_work(folder, number=1):
+    """Wait until so many processes are in the middle of a task, and return them."""
+
+    def processes():
+        marks = [int(mark.name.split("-")[1]) for mark in folder.glob("process-*")]
+        return marks if len(marks) >= number else None
+
+    return wait_until(processes)
+
+
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(
+        filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH")))
+    ),
+}
+"""In which the methods of these tests can be imported."""
+
 # Far beyond capacity, so that it takes all its steps.
 LASTING = {"solver": {"name": "gradient", "max_steps": 1000}, "facts": [40, 41], "instances": 5}
 
@@ -41,7 +65,7 @@ def command(spec, out, *flags):
 def run_sweep(spec, out, *flags, **options):
     return subprocess.run(
         command(spec, out, *flags),
-        capture_output=True, text=True, timeout=120, check=False, **options,
+        capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT, **options,
     )  # fmt: skip
 
 
@@ -50,16 +74,17 @@ def start(spec, out, *flags):
     return subprocess.Popen(
         command(spec, out, *flags),
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True,
+        env=ENVIRONMENT,
     )  # fmt: skip
 
 
-def wait_until(condition, seconds=60):
-    """Return what the condition returns once it is true."""
+def wait_until(condition, seconds=600):
+    """Return what the condition returns once it is true; it takes as long as a busy machine needs."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        found = condition()
-        if found:
-            return found
+        answer = condition()
+        if answer:
+            return answer
         time.sleep(0.02)
     raise TimeoutError("it did not come to pass")
 
@@ -77,15 +102,15 @@ def done(out):
 
 def children(pid):
     """Return the processes that a process started and that still run."""
-    found = []
+    running = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
         except (FileNotFoundError, ProcessLookupError):
             continue
         if int(fields[1]) == pid and fields[0] != "Z":
-            found.append(int(entry.name))
-    return found
+            running.append(int(entry.name))
+    return running
 
 
 def alive(pid):

@@ -13,10 +13,12 @@ import pytest
 from sweeping import (
     LASTING,
     alive,
+    at_work,
     children,
     command,
     done,
     fingerprint,
+    patient,
     run_sweep,
     same_results,
     start,
@@ -39,6 +41,21 @@ def undisturbed(tmp_path_factory):
     assert json.loads(ended.stdout)["done"] == 10
     assert ended.stderr == ""
     return folder
+
+
+@pytest.fixture(scope="module")
+def waited(tmp_path_factory):
+    """A run of tasks that might have waited and did not."""
+    folder = tmp_path_factory.mktemp("waited")
+    (folder / "go").touch()
+    assert run_sweep(patient(folder / "spec.toml"), folder / "run").returncode == 0
+    return folder / "run"
+
+
+def same_measurements(left, right):
+    """Return whether runs of patient specs, which name folders of their own, measured the same."""
+    columns = ["facts", "instance", "accuracy", "rival_mean"]
+    return rows(left).select(columns).equals(rows(right).select(columns))
 
 
 def test_a_sweep_that_is_done_is_not_done_again(undisturbed):
@@ -72,34 +89,34 @@ def test_killed_at_any_moment_it_loses_only_what_was_under_way(undisturbed, tmp_
 
 
 def test_workers_end_with_a_run_that_is_killed_in_the_middle_of_a_task(tmp_path):
-    endless = {"name": "gradient", "max_steps": 10**7}
-    spec = write_spec(tmp_path / "spec.toml", solver=endless, facts=[40], instances=2)
+    spec = patient(tmp_path / "spec.toml", facts=[5], instances=2)
     process = start(spec, tmp_path / "run", "--workers", "2")
-    wait_until(lambda: (tmp_path / "run" / "run.json").exists())
-    workers = wait_until(lambda: len(children(process.pid)) == 2 and children(process.pid))
-    time.sleep(3)
+    workers = at_work(tmp_path, 2)
     process.kill()
     process.communicate()
-    wait_until(lambda: not any(map(alive, workers)), seconds=10)
+    wait_until(lambda: not any(map(alive, workers)))
     assert status(tmp_path / "run").left == 2
 
 
-def test_an_interrupt_keeps_what_is_finished(undisturbed, tmp_path):
-    process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2")
-    wait_for(process, tmp_path, 2)
+def test_an_interrupt_keeps_what_is_finished(waited, tmp_path):
+    spec = patient(tmp_path / "spec.toml")
+    out = tmp_path / "run"
+    process = start(spec, out, "--workers", "2")
+    at_work(tmp_path)
+    wait_for(process, out, 1)
     workers = children(process.pid)
-    assert len(workers) == 2
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate()
     assert process.returncode == 130
     assert errors.endswith("simonides: interrupted\n")
     assert "Traceback" not in errors
     assert not any(map(alive, workers))
-    kept = rows(tmp_path)
-    assert 2 <= kept.num_rows < 10
-    assert set(kept["status"].to_pylist()) == {"done"}
-    assert run_sweep(undisturbed / "spec.toml", tmp_path).returncode == 0
-    assert same_results(undisturbed / "run", tmp_path)
+    finished = rows(out)
+    assert set(finished["facts"].to_pylist()) == {9}  # those that do not wait
+    assert set(finished["status"].to_pylist()) == {"done"}
+    (tmp_path / "go").touch()
+    assert run_sweep(spec, out).returncode == 0
+    assert same_measurements(waited, out)
 
 
 def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed, tmp_path):
@@ -118,21 +135,22 @@ def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed,
     assert same_results(undisturbed / "run", tmp_path)
 
 
-def test_a_killed_worker_costs_one_task_which_is_retried_on_request(undisturbed, tmp_path):
-    process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2", "--json")
-    wait_for(process, tmp_path, 1)
-    time.sleep(0.05)
-    os.kill(children(process.pid)[0], signal.SIGKILL)
-    output, errors = process.communicate(timeout=60)
+def test_a_killed_worker_costs_one_task_which_is_retried_on_request(waited, tmp_path):
+    spec = patient(tmp_path / "spec.toml")
+    out = tmp_path / "run"
+    process = start(spec, out, "--workers", "2", "--json")
+    os.kill(at_work(tmp_path)[0], signal.SIGKILL)
+    (tmp_path / "go").touch()
+    output, errors = process.communicate()
     assert process.returncode == 1, errors
-    found = json.loads(output)
-    assert (found["done"], found["failed"], found["total"]) == (9, 1, 10)
-    assert found["reasons"] == ["1 x killed: its process ended with signal SIGKILL"]
-    again = run_sweep(undisturbed / "spec.toml", tmp_path, "--json")
+    tally = json.loads(output)
+    assert (tally["done"], tally["failed"], tally["total"]) == (5, 1, 6)
+    assert tally["reasons"] == ["1 x killed: its process ended with signal SIGKILL"]
+    again = run_sweep(spec, out, "--json")
     assert (again.returncode, json.loads(again.stdout)["failed"]) == (1, 1)
-    ended = run_sweep(undisturbed / "spec.toml", tmp_path, "--retry-failed", "--json")
+    ended = run_sweep(spec, out, "--retry-failed", "--json")
     assert (ended.returncode, json.loads(ended.stdout)["failed"]) == (0, 0)
-    assert same_results(undisturbed / "run", tmp_path)
+    assert same_measurements(waited, out)
 
 
 def test_a_task_that_needs_too_much_memory_is_a_record(tmp_path):
