@@ -129,7 +129,7 @@ def test_the_record_of_a_decision_says_that_it_was_interrupted():
 def test_a_proof_stands_though_its_margin_is_not_yet_the_largest(tmp_path):
     proof = tmp_path / "proof.npz"
     code, printed, _ = watched(
-        "decide", "--dim", "150", "--facts", "1500", "--margin", "--save", str(proof),
+        "decide", "--dim", "150", "--facts", "1500", "--largest-margin", "--save", str(proof),
         until="margin in [",
     )  # fmt: skip
     assert code == 130
@@ -191,7 +191,7 @@ def test_threshold_says_nothing_of_fewer_than_two_instances(wait):
 
 
 def test_progress_shows_both_bounds_of_the_margin():
-    code, printed, shown = watched("decide", "--dim", "60", "--facts", "300", "--margin")
+    code, printed, shown = watched("decide", "--dim", "60", "--facts", "300", "--largest-margin")
     assert code == 0
     assert "storable" in printed
     assert "margin in [" in shown

@@ -27,9 +27,16 @@ _MARGIN_GAP = 1e-3
 def decide(
     request: instance.Request,
     rank: options.Rank = None,
-    margin: Annotated[
-        bool, typer.Option(help="Go on to the largest margin, to a relative gap of 0.001.")
+    method: Annotated[
+        str | None, typer.Option(help="Method to search by instead, or your own module:function.")
+    ] = None,
+    largest_margin: Annotated[
+        bool,
+        typer.Option(
+            "--largest-margin", help="Go on to the largest margin, to a relative gap of 0.001."
+        ),
     ] = False,
+    time_limit: options.TimeLimit = None,
     tolerance: instance.Tolerance = 1e-9,
     save: Annotated[str | None, typer.Option(help="Write the proof to FILE.npz.")] = None,
     as_json: options.Json = False,
@@ -39,28 +46,38 @@ def decide(
     Example: simonides decide --dim 100 --facts 1150 --seed 1 --save proof.npz
     """
     arguments.tolerance(tolerance)
-    if rank is not None and margin:
-        raise arguments.refuse("rank", rank, "left out beside --margin", "drop one of them")
+    for name, value in (("rank", rank), ("method", method)):
+        if value is not None and largest_margin:
+            raise arguments.refuse(
+                name, value, "left out beside --largest-margin", "drop one of them"
+            )
     if save is not None:
         _check_path(save)
-    asked = request.read()
+    problem = request.read()
     from simonides.solvers.deciding.decide import decide as solve
 
-    gap = _MARGIN_GAP if margin else None
     with live(_line, quiet=as_json) as watch:
-        found = solve(asked, rank, margin_gap=gap, tolerance=tolerance, watch=watch)
-    proof, failure = _saved(found, save)
-    interrupted = found.solution.interrupted
+        decision = solve(
+            problem,
+            rank,
+            method=method,
+            margin_gap=_MARGIN_GAP if largest_margin else None,
+            tolerance=tolerance,
+            time_limit=time_limit,
+            watch=watch,
+        )
+    proof, failure = _saved(decision, save)
+    notes = _notes(problem, decision, save, failure)
     if as_json:
-        output.print_json(_record(asked, found, proof))
+        output.print_json({**_record(problem, decision, proof), "notes": notes})
     else:
-        title, notes = output.storing(asked, rank), _notes(asked, found, save, failure)
-        output.print_table(title, ["", ""], _rows(asked, found, rank), notes)
+        title = output.storing(problem, rank)
+        output.print_table(title, ["", ""], _rows(problem, decision, rank), notes)
         if proof:
             output.print_line(f"proof: {proof}")
     if failure:
         raise failure
-    output.end(interrupted=interrupted)
+    output.end(interrupted=decision.solution.interrupted)
 
 
 def _check_path(save: str) -> None:
@@ -69,14 +86,14 @@ def _check_path(save: str) -> None:
     output.check_writable("save", save)
 
 
-def _saved(found: Decision, save: str | None) -> tuple[str | None, BaseException | None]:
+def _saved(decision: Decision, save: str | None) -> tuple[str | None, BaseException | None]:
     """Return where the proof was saved, or what went wrong: the answer is to be printed all the same."""
-    if save is None or found.certificate is None:
+    if save is None or decision.certificate is None:
         return None, None
     failure: BaseException = KeyboardInterrupt()  # unless it ends, or fails for another reason
     try:
         with Keyboard():
-            return str(found.certificate.save(save)), None
+            return str(decision.certificate.save(save)), None
     except OSError as error:
         reason = error.strerror or str(error)
         failure = arguments.refuse(
@@ -85,80 +102,76 @@ def _saved(found: Decision, save: str | None) -> tuple[str | None, BaseException
     return None, failure
 
 
-def _record(asked: Problem, found: Decision, proof: str | None) -> dict[str, Any]:
+def _record(problem: Problem, decision: Decision, proof: str | None) -> dict[str, Any]:
     return {
-        "verdict": str(found.verdict),
-        "margin_lower": found.margin_lower,
-        "margin_upper": found.margin_upper,
-        "facts": asked.facts,
-        "load": _load(asked),
-        "recalled": found.solution.recalled if found.told_by is None else None,
-        "told_by": found.told_by,
-        "seconds": found.seconds,
-        "steps": found.solution.steps,
+        "verdict": str(decision.verdict),
+        "margin_lower": decision.margin_lower,
+        "margin_upper": decision.margin_upper,
+        "facts": problem.facts,
+        "load": _load(problem),
+        "recalled": decision.solution.recalled,
+        "told_by": decision.told_by,
+        "seconds": decision.seconds,
+        "steps": decision.solution.steps,
         "certificate": proof,
-        "interrupted": found.solution.interrupted,
+        "interrupted": decision.solution.interrupted,
     }
 
 
-def _rows(asked: Problem, found: Decision, rank: int | None) -> list[list[str]]:
-    count = asked.facts if found.told_by is None else found.told_by
-    of = "" if found.told_by is None else "the first "
+def _rows(problem: Problem, decision: Decision, rank: int | None) -> list[list[str]]:
     margin = "largest normalised margin" + ("" if rank is None else " at this rank")
     return [
-        ["verdict", str(found.verdict)],
-        [margin, _bracket(found.margin_lower, found.margin_upper)],
-        ["facts recalled", f"{found.solution.recalled:,} of {of}{count:,}"],
-        ["load", f"{_load(asked):.4f}"],
-        ["steps", f"{found.solution.steps}"],
-        ["seconds", f"{found.seconds:.2f}"],
+        ["verdict", str(decision.verdict)],
+        [margin, _bracket(decision.margin_lower, decision.margin_upper)],
+        ["facts recalled", f"{decision.solution.recalled:,} of {problem.facts:,}"],
+        ["load", f"{_load(problem):.4f}"],
+        ["steps", f"{decision.solution.steps}"],
+        ["seconds", f"{decision.seconds:.2f}"],
     ]
 
 
 def _notes(
-    asked: Problem, found: Decision, save: str | None, failure: BaseException | None
+    problem: Problem, decision: Decision, save: str | None, failure: BaseException | None
 ) -> list[str]:
     notes = []
-    impossible = asked.impossible_pair()
-    if found.verdict == "not-storable" and impossible is not None:
+    impossible = problem.impossible_pair()
+    if decision.verdict == "not-storable" and impossible is not None:
         fact, rival = impossible
         why = (
             "has an input of zeros"
-            if not asked.inputs[fact].any()
+            if not problem.inputs[fact].any()
             else "has a right output equal to it"
         )
         notes.append(f"No weights let fact {fact} beat output {rival}: the fact {why}.")
-    elif found.verdict == "not-storable":
-        notes += _contradiction(asked)
-    if found.verdict == "not-found":
-        notes.append("No weights of this rank were found. That proves nothing: there may be some.")
-    if found.verdict == "not-storable" and found.told_by is not None:
-        notes.append(f"The first {found.told_by:,} facts alone do not fit, so all do not.")
-    if save is not None and failure is None and found.certificate is None:
+    elif decision.verdict == "not-storable":
+        notes += _contradiction(problem)
+    if decision.verdict == "not-decision":
+        notes.append(
+            "No weights of this rank were decision. That proves nothing: there may be some."
+        )
+    if decision.verdict == "not-storable" and decision.told_by is not None:
+        notes.append(f"The first {decision.told_by:,} facts alone do not fit, so all do not.")
+    if save is not None and failure is None and decision.certificate is None:
         kept = f" {save} is left as it was." if Path(save).exists() else ""
         notes.append(f"There is no proof to save.{kept}")
-    if found.solution.interrupted:
-        notes.append("Interrupted: this is what was known by then.")
-    return notes
+    return notes + output.cut_short(decision.solution)
 
 
-def _contradiction(asked: Problem) -> list[str]:
+def _contradiction(problem: Problem) -> list[str]:
     from simonides.problems.contradictions import clashing
-    from simonides.problems.original import OriginalProblem
 
-    if not isinstance(asked, OriginalProblem) or asked.targets is None:
+    if problem.shared_outputs is None:
         return []
-    clashes = clashing(asked.inputs, asked.targets)
     return [
-        f"Facts {one} and {other} have equal inputs and different outputs: no weights store both."
-        for one, other in clashes[:1]
+        f"Facts {first} and {second} have equal inputs and different outputs: no weights store both."
+        for first, second in clashing(problem.inputs, problem.targets)[:1]
     ]
 
 
-def _load(asked: Problem) -> float:
+def _load(problem: Problem) -> float:
     from simonides.theory.setting import load
 
-    return load(asked.facts, asked.dim_in, asked.dim_out, candidates=asked.candidates)
+    return load(problem.facts, problem.dim_in, problem.dim_out, candidates=problem.candidates)
 
 
 def _bracket(lower: float, upper: float) -> str:

@@ -30,6 +30,9 @@ TailFraction = Annotated[
 Kind = Annotated[
     str, typer.Option(help="'original': outputs shared; 'decoupled': each input has its own.")
 ]
+TimeLimit = Annotated[
+    float | None, typer.Option(help="Seconds after which the best so far is the answer.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Plot = Annotated[str | None, typer.Option(help="Draw a picture: FILE.png, .svg or .pdf.")]
 

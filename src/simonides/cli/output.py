@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from simonides.problems.problem import Problem
+    from simonides.solvers.solution import Solution
 
 
 def print_json(answer: dict[str, Any]) -> None:
@@ -54,6 +55,13 @@ def storing(problem: Problem, rank: int | None) -> str:
     """Return the title of an answer about storing a problem's facts."""
     bound = "" if rank is None else f" of rank {rank}"
     return f"{problem.facts:,} facts in a {problem.dim_out:,} x {problem.dim_in:,} matrix{bound}"
+
+
+def cut_short(solution: Solution) -> list[str]:
+    """Return the note of a solution that was not left to end."""
+    if solution.interrupted:
+        return ["Interrupted: this is the best by then."]
+    return ["Out of time: this is the best by then."] if solution.timed_out else []
 
 
 def end(*, interrupted: bool) -> None:

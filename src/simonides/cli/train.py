@@ -1,4 +1,4 @@
-"""``simonides train``: what training recalls."""
+"""``simonides train``: what a method recalls."""
 
 from __future__ import annotations
 
@@ -8,30 +8,32 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides import arguments
-from simonides.cli import options, output
-from simonides.cli import problem_options as instance
+from simonides.cli import options, output, problem_options
 from simonides.cli.grouped import grouped
 from simonides.cli.progress import live
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress, Solution
 
 
 @grouped
 def train(
-    request: instance.Request,
+    request: problem_options.Request,
     rank: options.Rank = None,
     solver: Annotated[
         str,
         typer.Option(
-            help="'gradient': full-batch Adam, the paper's protocol; "
-            "'cross-entropy': to convergence."
+            help="'gradient': full-batch Adam, the paper's protocol; 'cross_entropy': to convergence; "
+            "any other method, or your own module:function."
         ),
     ] = "gradient",
+    loss: Annotated[
+        str | None,
+        typer.Option(help="Loss to train on by 'gradient', or your own module:Class."),
+    ] = None,
     steps: Annotated[int | None, typer.Option(help="Most steps to take.")] = None,
+    time_limit: options.TimeLimit = None,
     backend: Annotated[
         str, typer.Option(help="'numpy', or 'torch' (gradient only, needs the extra).")
     ] = "numpy",
@@ -41,59 +43,58 @@ def train(
 
     Example: simonides train --dim 50 --facts 300
     """
-    if solver not in ("gradient", "cross-entropy"):
-        raise arguments.refuse("solver", solver, "'gradient' or 'cross-entropy'", "choose one")
-    if solver != "gradient" and backend != "numpy":
-        raise arguments.refuse("backend", backend, "'numpy' for cross-entropy", "drop --backend")
-    seed = request.seed
-    if seed is not None and request.own and solver == "cross-entropy" and rank is None:
-        raise arguments.refuse("seed", seed, "left out: nothing is drawn", "drop --seed")
-    # Beside files it draws the first weights alone.
-    asked = (replace(request, seed=None) if request.own else request).read()
-    chosen: dict[str, Any] = {"rank": rank, "seed": seed or 0}
+    from simonides.solvers.methods import named
+
+    method = named(solver, "solver")
+    chosen: dict[str, Any] = {"rank": rank, "time_limit": time_limit}
     if steps is not None:
         chosen["max_steps"] = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
-    if solver == "gradient":
+    if backend != "numpy":
         chosen["backend"] = backend
+    if loss is not None:
+        chosen["loss"] = loss
+    for name in ("backend", "loss"):
+        if name in chosen and name not in method.takes:
+            raise arguments.refuse(name, chosen[name], f"left out for {solver}", f"drop --{name}")
+    draws = "seed" in method.takes and (solver != "cross_entropy" or rank is not None)
+    if request.seed is not None and request.own and not draws:
+        raise arguments.refuse("seed", request.seed, "left out: nothing is drawn", "drop --seed")
+    # Beside files it draws the first weights alone.
+    problem = (replace(request, seed=None) if request.own else request).read()
     with live(_line, quiet=as_json) as watch:
-        found = _solver(solver)(asked, watch=watch, **chosen)
+        solution = method.solve(problem, watch=watch, seed=request.seed or 0, **chosen)
     if as_json:
-        output.print_json(_record(asked, found, solver))
+        output.print_json(_record(problem, solution, solver))
     else:
-        notes = ["Interrupted: this is where it was by then."] if found.interrupted else []
-        output.print_table(output.storing(asked, rank), ["", ""], _rows(asked, found), notes)
-    output.end(interrupted=found.interrupted)
+        title = output.storing(problem, rank)
+        output.print_table(title, ["", ""], _rows(problem, solution), output.cut_short(solution))
+    output.end(interrupted=solution.interrupted)
 
 
-def _solver(name: str) -> Callable[..., Solution]:
-    from simonides.solvers.training.cross_entropy import cross_entropy
-    from simonides.solvers.training.gradient import gradient
-
-    return gradient if name == "gradient" else cross_entropy
-
-
-def _record(asked: Problem, found: Solution, solver: str) -> dict[str, Any]:
+def _record(problem: Problem, solution: Solution, solver: str) -> dict[str, Any]:
     return {
-        "accuracy": found.recalled / asked.facts,
-        "loss": found.loss,
-        "steps": found.steps,
-        "seconds": found.seconds,
-        "recalled": found.recalled,
-        "facts": asked.facts,
-        "status": str(found.status),
+        "accuracy": solution.recalled / problem.facts,
+        "loss": solution.loss,
+        "steps": solution.steps,
+        "seconds": solution.seconds,
+        "recalled": solution.recalled,
+        "facts": problem.facts,
+        "status": str(solution.status),
         "solver": solver,
-        "interrupted": found.interrupted,
+        "interrupted": solution.interrupted,
+        "notes": output.cut_short(solution),
     }
 
 
-def _rows(asked: Problem, found: Solution) -> list[list[str]]:
+def _rows(problem: Problem, solution: Solution) -> list[list[str]]:
+    loss = [] if solution.loss is None else [["loss", f"{solution.loss:.6g}"]]
     return [
-        ["facts recalled", f"{found.recalled:,} of {asked.facts:,}"],
-        ["accuracy", f"{found.recalled / asked.facts:.4f}"],
-        ["loss", f"{found.loss:.6g}"],
-        ["ended", str(found.status)],
-        ["steps", f"{found.steps:,}"],
-        ["seconds", f"{found.seconds:.2f}"],
+        ["facts recalled", f"{solution.recalled:,} of {problem.facts:,}"],
+        ["accuracy", f"{solution.recalled / problem.facts:.4f}"],
+        *loss,
+        ["ended", str(solution.status)],
+        ["steps", f"{solution.steps:,}"],
+        ["seconds", f"{solution.seconds:.2f}"],
     ]
 
 

@@ -31,11 +31,11 @@ def close(scores, own, reaches, own_squares, squares, counts, chosen):  # type: 
         share = reaches[i] * reaches[i]
         rest = share * own_squares[i]
         if not len(chosen):
-            found = 0
+            close_rivals = 0
             for j in range(scores.shape[1]):
                 gap = score - row[j]
-                found += (gap <= 0) | (gap * gap <= rest + share * square[j])
-            counts[i] = found
+                close_rivals += (gap <= 0) | (gap * gap <= rest + share * square[j])
+            counts[i] = close_rivals
         elif counts[i]:
             for j in range(scores.shape[1]):
                 gap = score - row[j]

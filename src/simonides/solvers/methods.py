@@ -22,6 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simonides import arguments
+from simonides.loading import load
 from simonides.problems import checked
 from simonides.solvers.deciding.decide import decide
 from simonides.solvers.factors import truncated
@@ -31,6 +32,7 @@ from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
 from simonides.solvers.solution import Solution, Status
 from simonides.solvers.training.cross_entropy import cross_entropy
 from simonides.solvers.training.gradient import gradient
+from simonides.solvers.training.mean_loss import loss_named
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -181,6 +183,11 @@ def _truth(name: str, value: object) -> bool:
     return value
 
 
+def _loss(_name: str, value: object) -> str:
+    loss_named(value)
+    return str(value)
+
+
 def _precision(name: str, value: object) -> str:
     if value not in ("float32", "float64"):
         raise arguments.refuse(name, value, "'float32' or 'float64'", "choose one")
@@ -223,6 +230,7 @@ METHODS: dict[str, Method] = {
                 "scale": _real("pass a standard deviation"),
                 "dtype": _precision,
                 "until_stored": _truth,
+                "loss": _loss,
             },
             bounds_rank=True,
             trains=True,
@@ -259,7 +267,7 @@ def named(name: object, argument: str = "method") -> Method:
     True
     """
     if isinstance(name, str) and ":" in name:
-        return _of_function(name, arguments.imported(argument, name))
+        return _of_function(name, load(argument, name))
     if not isinstance(name, str) or name not in METHODS:
         raise arguments.refuse(
             argument,

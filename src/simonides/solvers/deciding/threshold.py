@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
 
 _FIRST_STRIDE = 0.02
+"""About by how much single instances scatter about theory at dimension 40; it doubles from there."""
 
 
 @dataclass(frozen=True)
@@ -68,14 +69,14 @@ def threshold(
     while refused - stored != 1 and stored < limit:
         # Weights that store fewer facts are a good start for more.
         problem = _drawn(draw, trial, most)
-        found = decide(problem, rank, start=None if rank else weights, threads=threads)
-        if found.solution.interrupted:
+        decision = decide(problem, rank, start=None if rank else weights, threads=threads)
+        if decision.solution.interrupted:
             raise KeyboardInterrupt
-        verdicts.append((trial, found.verdict))
+        verdicts.append((trial, decision.verdict))
         if watch is not None:
-            watch(trial, str(found.verdict))
-        if found.verdict is Verdict.STORABLE:
-            stored, weights = trial, found.solution.weights
+            watch(trial, str(decision.verdict))
+        if decision.verdict is Verdict.STORABLE:
+            stored, weights = trial, decision.solution.weights
         else:
             refused = trial
         if not refused:

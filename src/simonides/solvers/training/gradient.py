@@ -18,7 +18,8 @@ from simonides import arguments
 from simonides.problems import checked
 from simonides.solvers.driver import Limits, Report, drive
 from simonides.solvers.solution import Solution, Status
-from simonides.solvers.training.softmax import MeanCrossEntropy
+from simonides.solvers.training.mean_loss import loss_named, mean_loss
+from simonides.theory.losses import CrossEntropy
 from simonides.threads import crew
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
     from simonides.solvers.solution import Progress
-    from simonides.solvers.training.softmax import Floats, Precision
+    from simonides.solvers.training.mean_loss import MeanLoss
+    from simonides.solvers.training.softmax import Floats, MeanCrossEntropy, Precision
+    from simonides.theory.losses import TrainableLoss
 
 MEMORY = (0.9, 0.999)
 """Adam's share of the past in its means of gradients and of their squares."""
@@ -37,6 +40,8 @@ STABILISER = 1e-8
 """What Adam adds to the root mean square of a gradient before dividing by it."""
 
 _RATE, _RATE_OF_LAYERS = 0.1, 0.03
+"""Did best of the rates tried at dimensions 25 and 50; ``gradient`` says what others do."""
+
 _BACKENDS = ("numpy", "torch")
 _PRECISIONS = ("float32", "float64")
 
@@ -45,6 +50,7 @@ def gradient(
     problem: Problem,
     *,
     rank: int | None = None,
+    loss: object = "cross_entropy",
     seed: int = 0,
     learning_rate: float | None = None,
     max_steps: int = 5000,
@@ -60,8 +66,10 @@ def gradient(
 ) -> Solution:
     """Train by gradient descent with Adam, as the paper does.
 
-    With a ``rank`` the weights are the product of two layers, U V^T. Entries of the weights, or of both
-    layers, start with standard deviation ``scale``, drawn from ``seed``.
+    ``loss`` is the name of one, or any object with the methods of
+    :class:`~simonides.theory.losses.TrainableLoss`. With a ``rank`` the weights are the product of two
+    layers, U V^T. Entries of the weights, or of both layers, start with standard deviation ``scale``,
+    drawn from ``seed``.
 
     The paper leaves ``learning_rate``, ``scale`` and ``warm_up`` open. The defaults (a rate of 0.1, with
     two layers 0.03) did best at dimensions 25 and 50 and 5,000 steps. Beyond capacity they do not matter:
@@ -72,11 +80,13 @@ def gradient(
 
     ``backend`` "torch" does the same steps from the same start with PyTorch, on its ``device``; both agree
     to rounding. ``dtype`` is the precision of training, "float32" or "float64". ``watch`` is called
-    after every step. Interrupted or after ``time_limit`` seconds it returns the
-    best so far. It is never ``CONVERGED``: whether
-    facts not recalled could be, Adam does not tell.
+    after every step. Interrupted or after ``time_limit`` seconds it returns the best so far. It is never
+    ``CONVERGED``: whether facts not recalled could be, Adam does not tell.
     """
     rank = None if rank is None else checked.rank(rank, problem)
+    objective = loss_named(loss)
+    if backend == "torch" and not isinstance(objective, CrossEntropy):
+        raise arguments.refuse("loss", loss, "'cross_entropy' with torch", "drop the backend")
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
     learning_rate = arguments.real(
         "learning_rate",
@@ -98,8 +108,8 @@ def gradient(
     layers = _first_layers(problem, rank, scale, np.random.default_rng(seed))
     schedule = Schedule(learning_rate, warm_up, max_steps, dtype)
     limits = Limits(max_steps, time_limit)
-    with _maker(backend, device, problem, layers, schedule, threads) as make:
-        return drive(_Training(problem, make, until_stored), limits, watch)
+    with _maker(backend, device, problem, layers, schedule, threads, objective) as make:
+        return drive(_Training(problem, make, until_stored, objective), limits, watch)
 
 
 @dataclass(frozen=True)
@@ -158,11 +168,12 @@ def _maker(
     layers: tuple[Reals, ...],
     schedule: Schedule,
     threads: int | None,
+    loss: TrainableLoss,
 ) -> Iterator[Callable[[], Trainer]]:
     """Yield what makes the trainer, with threads as they are to be meanwhile."""
     if backend == "numpy":
         with crew(threads) as each:
-            yield lambda: _Adam(MeanCrossEntropy(problem, schedule.dtype, each), layers, schedule)
+            yield lambda: _Adam(mean_loss(problem, loss, schedule.dtype, each), layers, schedule)
         return
     try:
         from simonides.solvers.training.torch_gradient import maker
@@ -192,6 +203,7 @@ class _Training:
     problem: Problem
     make: Callable[[], Trainer]
     until_stored: bool
+    loss: TrainableLoss
 
     @cached_property
     def trainer(self) -> Trainer:
@@ -230,7 +242,7 @@ class _Training:
         return replace(
             solution,
             factors=(left, right[0]) if right else None,
-            loss=MeanCrossEntropy(self.problem).at(weights).loss,
+            loss=mean_loss(self.problem, self.loss, "float64").at(weights).loss,
         )
 
     def _recall(self, state: _State) -> Recall:
@@ -243,10 +255,10 @@ def _product(layers: tuple[Floats, ...]) -> Floats:
 
 
 class _Adam:
-    """The protocol on our own cross-entropy."""
+    """The protocol on a loss of ours."""
 
     def __init__(
-        self, function: MeanCrossEntropy, layers: tuple[Reals, ...], schedule: Schedule
+        self, function: MeanCrossEntropy | MeanLoss, layers: tuple[Reals, ...], schedule: Schedule
     ) -> None:
         self._function = function
         self._schedule = schedule

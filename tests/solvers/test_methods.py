@@ -1,0 +1,105 @@
+"""The registry: every method by its name, and a user's own."""
+
+from __future__ import annotations
+
+import textwrap
+
+import numpy as np
+import pytest
+
+from simonides.failures import BadArgumentError
+from simonides.problems.decoupled import DecoupledProblem
+from simonides.problems.original import OriginalProblem
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.methods import METHODS, named
+from simonides.solvers.rules.hebbian import hebbian_weights
+from simonides.solvers.solution import Status, Verdict
+
+KINDS = [OriginalProblem, DecoupledProblem]
+
+OWN = """
+import numpy as np
+
+def rule(problem, *, gain=1.0, seed=0):
+    return gain * problem.target_outputs.T @ problem.inputs
+
+def halves(problem, *, rank=None):
+    return problem.target_outputs.T @ problem.inputs
+
+def wrong(problem):
+    return np.zeros((1, 1))
+"""
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "mine.py").write_text(textwrap.dedent(OWN))
+    monkeypatch.syspath_prepend(tmp_path)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_every_method_stores_few_facts(kind, name):
+    problem = kind.gaussian(6, 8, seed=0)
+    solution = named(name).solve(problem, seed=0, threads=1)
+    assert solution.weights.shape == (8, 8)
+    leads = solution.smallest_gap
+    assert (solution.recalled == 6) == (leads > 0) == (solution.status is Status.STORED)
+
+
+@pytest.mark.parametrize(
+    "name", sorted(name for name, method in METHODS.items() if not method.proves)
+)
+def test_a_rank_is_kept_whether_the_method_knows_of_one_or_not(name):
+    problem = OriginalProblem.gaussian(9, 8, seed=0)
+    solution = named(name).solve(problem, rank=3, seed=0, threads=1)
+    left, right = solution.factors
+    assert left.shape == right.shape == (8, 3)
+    np.testing.assert_allclose(left @ right.T, solution.weights)
+    assert solution.recalled == problem.recall(problem.images(solution.weights)).recalled
+
+
+@pytest.mark.parametrize(("facts", "verdict"), [(6, Verdict.STORABLE), (80, Verdict.NOT_STORABLE)])
+def test_methods_that_prove_bring_their_certificate(facts, verdict):
+    for name in ("feasibility", "margin"):
+        solution = named(name).solve(OriginalProblem.gaussian(facts, 5, seed=0), threads=1)
+        assert solution.verdict is verdict
+        assert str(solution.certificate.claim) == str(verdict)
+
+
+def test_a_rule_of_one_s_own(own):
+    problem = OriginalProblem.gaussian(5, 8, seed=0)
+    solution = named("mine:rule").solve(problem, gain=3.0, rank=None, start=None, watch=None)
+    np.testing.assert_allclose(solution.weights, 15 * hebbian_weights(problem))
+    assert solution.recalled == 5
+    assert named("mine:rule").checked("solvers[0]", {"gain": 2.0}) == {"gain": 2.0}
+    assert named("mine:halves").bounds_rank
+    assert not named("mine:rule").bounds_rank
+
+
+def test_decide_proves_what_a_method_of_one_s_own_finds(own):
+    few, many = (OriginalProblem.gaussian(facts, 8, seed=0) for facts in (5, 40))
+    assert decide(few, method="mine:rule").verdict is Verdict.STORABLE
+    assert decide(many, method="mine:rule").verdict is Verdict.UNDECIDED
+    assert decide(few, 1, method="hebbian").verdict is Verdict.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("nothing", "one of hebbian"),
+        (3, "one of hebbian"),
+        ("no_such_module:rule", "Python can import"),
+        ("mine:nothing", "a function of mine"),
+    ],
+)
+def test_names_that_name_nothing_are_refused(own, name, words):
+    with pytest.raises(BadArgumentError, match=words):
+        named(name)
+
+
+def test_what_a_rule_returns_is_checked(own):
+    with pytest.raises(BadArgumentError, match="weights"):
+        named("mine:wrong").solve(OriginalProblem.gaussian(5, 8, seed=0))
+    with pytest.raises(BadArgumentError, match="the options of mine:rule are gain"):
+        named("mine:rule").checked("solvers[0]", {"loss": 1})
