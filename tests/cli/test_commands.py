@@ -226,7 +226,7 @@ def test_the_module_is_the_program():
     assert done.stdout == run("--version").stdout
 
 
-@pytest.mark.parametrize("solver", ["gradient", "cross-entropy"])
+@pytest.mark.parametrize("solver", ["gradient", "cross_entropy"])
 @pytest.mark.parametrize("rank", [None, 5])
 def test_train_reports_what_it_recalls(solver, rank):
     bound = [] if rank is None else ["--rank", str(rank)]
@@ -287,6 +287,6 @@ def test_decide_at_bounded_rank_and_verify_its_factors(tmp_path):
 
 
 def test_decide_goes_on_to_the_largest_margin():
-    record = answer("decide", "--dim", "12", "--facts", "25", "--margin")
+    record = answer("decide", "--dim", "12", "--facts", "25", "--largest-margin")
     assert 0 < record["margin_lower"] <= record["margin_upper"]
     assert record["margin_upper"] < 1.002 * record["margin_lower"]

@@ -139,7 +139,7 @@ def test_a_proof_stands_though_its_margin_is_not_yet_the_largest(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", ["gradient", "cross-entropy"])
+@pytest.mark.parametrize("solver", ["gradient", "cross_entropy"])
 def test_train_prints_where_it_was(solver):
     code, printed, shown = watched(
         "train", "--dim", "100", "--facts", "1300", "--solver", solver, until="step 2"

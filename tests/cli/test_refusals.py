@@ -53,7 +53,7 @@ BAD = [
     (["train", "--dim", "6", "--facts", "9", "--steps", "-1"], ": steps = -1"),
     (["train", "--facts", "9"], "dim"),
     (["decide", "--dim", "6", "--facts", "9", "--rank", "7"], "rank = 7"),
-    (["decide", "--dim", "6", "--facts", "9", "--rank", "2", "--margin"], "rank = 2"),
+    (["decide", "--dim", "6", "--facts", "9", "--rank", "2", "--largest-margin"], "rank = 2"),
     (["capacity", "--dim", "5", "--dim-in", "6", "--dim-out", "7"], "dim = 5"),
     (["theory", "--plot", "x.png"], "plot = 'x.png'"),
     (["theory", "--dim", "5"], "dim = 5"),
@@ -187,7 +187,7 @@ def test_no_option_about_the_problem_goes_unheeded(files, command, arguments, na
 
 def test_a_seed_is_refused_where_it_draws_nothing(files):
     assert "--seed" in refused("decide", *OWN, "--seed", "0", cwd=files)
-    assert "--seed" in refused("train", *OWN, "--seed", "0", "--solver", "cross-entropy", cwd=files)
+    assert "--seed" in refused("train", *OWN, "--seed", "0", "--solver", "cross_entropy", cwd=files)
     own = ["--inputs", str(files / "x.npy"), "--outputs", str(files / "y.npy")]
     proof = str(files / "proof.npz")
     answer("decide", *own, "--save", proof)
