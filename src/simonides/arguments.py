@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import math
+from importlib import import_module
 from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
 from simonides.failures import BadArgumentError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 RIVAL = "a fact competes with at least one rival output"
 """What to do about fewer than two candidates."""
@@ -91,6 +96,24 @@ def tolerance(value: object) -> float:
         open_most=True,
         remedy="pass a small margin such as 1e-9",
     )
+
+
+def imported(name: str, value: str) -> Callable[..., Any]:
+    """Return the function that ``module:function`` names, or refuse what cannot be imported.
+
+    >>> imported("method", "math:sqrt")(9)
+    3.0
+    """
+    module, _, function = value.partition(":")
+    try:
+        named = getattr(import_module(module), function)
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise refuse(
+            name, value, "module:function that can be imported", f"{type(error).__name__}: {error}"
+        ) from None
+    if not callable(named):
+        raise refuse(name, value, "the name of a function", f"it is a {type(named).__name__}")
+    return named  # type: ignore[no-any-return]
 
 
 def _finite(value: object) -> float | None:

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simonides import arguments
-from simonides.loading import load
 from simonides.problems import checked
 from simonides.solvers.deciding.decide import decide
 from simonides.solvers.factors import truncated
@@ -267,7 +266,7 @@ def named(name: object, argument: str = "method") -> Method:
     True
     """
     if isinstance(name, str) and ":" in name:
-        return _of_function(name, load(argument, name))
+        return _of_function(name, arguments.imported(argument, name))
     if not isinstance(name, str) or name not in METHODS:
         raise arguments.refuse(
             argument,

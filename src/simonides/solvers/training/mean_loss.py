@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.loading import load
 from simonides.solvers.training.softmax import MeanCrossEntropy, Risk
 from simonides.theory.losses import CrossEntropy, SquaredHinge, TrainableLoss
 
@@ -31,7 +30,7 @@ def loss_named(loss: object) -> TrainableLoss:
     """
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
-    made = load("loss", loss)() if isinstance(loss, str) and ":" in loss else loss
+    made = arguments.imported("loss", loss)() if isinstance(loss, str) and ":" in loss else loss
     if not isinstance(made, TrainableLoss):
         names = ", ".join(map(repr, LOSSES))
         raise arguments.refuse(
