@@ -37,6 +37,7 @@ _HEBBIAN_LOADS = (
 )
 _MARGIN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 _BOUNDED: dict[str, Any] = {"rank_fractions": FRACTIONS[:-1]}
+_ALL_RANKS: dict[str, Any] = {"rank_fractions": FRACTIONS}
 
 
 @dataclass(frozen=True)
@@ -67,24 +68,20 @@ def _spec(
     instances: int,
     **more: Any,
 ) -> Spec:
-    return Spec.of(
-        {
-            "problem": problem,
-            "dims": dims,
-            "solvers": solvers,
-            "instances": instances,
-            "seed": _SEED,
-            **more,
-        }
-    )
+    keys = {"problem": problem, "dims": dims, "solvers": solvers, "instances": instances}
+    return Spec.of({**keys, "seed": _SEED, **more})
 
 
-def _solvers_of_protocol(steps: int) -> tuple[Any, ...]:
-    return (*_TRAINED, {"name": "gradient", "max_steps": steps})
+def _protocol(instances: int, loads: tuple[float, ...]) -> Spec:
+    """Return the comparison of the paper's Adam with the solver of the curves."""
+    solvers = (*_TRAINED, {"name": "gradient", "max_steps": 2000})
+    return _spec(BOTH, (25,), solvers, instances, loads=loads, rank_fractions=(0.25, 1.0))
 
 
 _THRESHOLD = ("threshold",)
+
 _MARGIN = ({"name": "margin", "margin_gap": 0.01},)
+"""Brackets of one percent: less than a mark's height."""
 
 QUICK = ReproductionPlan(
     name="quick",
@@ -93,35 +90,20 @@ QUICK = ReproductionPlan(
             _spec("original", (25, 50, 100), _TRAINED, 3, loads=_QUICK_LOADS),
             _spec("decoupled", (25, 50), _TRAINED, 3, loads=_QUICK_LOADS),
         ),
-        "rank": (
-            _spec(BOTH, (25,), _TRAINED, 3, loads=_QUICK_LOADS, rank_fractions=FRACTIONS[:-1]),
-        ),
+        "rank": (_spec(BOTH, (25,), _TRAINED, 3, loads=_QUICK_LOADS, **_BOUNDED),),
         "hebbian": (
             _spec("original", (25, 50), ("hebbian",), 30, loads=_HEBBIAN_LOADS),
             _spec("decoupled", (25,), ("hebbian",), 10, loads=_HEBBIAN_LOADS),
         ),
         "regimes": (_spec(BOTH, (25, 50), _TRAINED, 6, relative_loads=REGIMES),),
-        "spectra": (
-            _spec(
-                BOTH, (25, 50), _TRAINED, 4, relative_loads=(NEAR,), rank_fractions=FRACTIONS[:-1]
-            ),
-        ),
+        "spectra": (_spec(BOTH, (25, 50), _TRAINED, 4, relative_loads=(NEAR,), **_BOUNDED),),
         "thresholds": (
             _spec(BOTH, (12, 17, 25), _THRESHOLD, 8),
             _spec(BOTH, (35,), _THRESHOLD, 4),
         ),
-        "bounded": (_spec("original", (25,), _THRESHOLD, 2, rank_fractions=FRACTIONS),),
+        "bounded": (_spec("original", (25,), _THRESHOLD, 2, **_ALL_RANKS),),
         "margin": (_spec(BOTH, (25,), _MARGIN, 4, relative_loads=_MARGIN_SHARES),),
-        "protocol": (
-            _spec(
-                BOTH,
-                (25,),
-                _solvers_of_protocol(2000),
-                2,
-                loads=(0.4, 0.8, 0.9, 1.2),
-                rank_fractions=(0.25, 1.0),
-            ),
-        ),
+        "protocol": (_protocol(2, (0.4, 0.8, 0.9, 1.2)),),
     },
     theory_samples=256,
     draws=200_000,
@@ -153,34 +135,18 @@ FULL = ReproductionPlan(
         "spectra": (
             _spec(BOTH, (25, 50), _TRAINED, 10, relative_loads=(NEAR,), **_BOUNDED),
             _spec(BOTH, (100,), _TRAINED_LARGE, 10, relative_loads=(NEAR,), **_BOUNDED),
-            _spec(
-                "original",
-                (200,),
-                _TRAINED_LARGE,
-                10,
-                relative_loads=(NEAR,),
-                rank_fractions=FRACTIONS,
-            ),
+            _spec("original", (200,), _TRAINED_LARGE, 10, relative_loads=(NEAR,), **_ALL_RANKS),
         ),
         "thresholds": (
             _spec(BOTH, (12, 17, 25), _THRESHOLD, 40),
             _spec(BOTH, (35, 50), _THRESHOLD, 20),
         ),
-        "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, rank_fractions=FRACTIONS),),
+        "bounded": (_spec(BOTH, (25,), _THRESHOLD, 6, **_ALL_RANKS),),
         "margin": (
             _spec(BOTH, (25,), _MARGIN, 10, relative_loads=_MARGIN_SHARES),
             _spec(BOTH, (50,), _MARGIN, 5, relative_loads=_MARGIN_SHARES),
         ),
-        "protocol": (
-            _spec(
-                BOTH,
-                (25,),
-                _solvers_of_protocol(2000),
-                10,
-                loads=(0.4, 0.6, 0.8, 0.9, 1.0, 1.2),
-                rank_fractions=(0.25, 1.0),
-            ),
-        ),
+        "protocol": (_protocol(10, (0.4, 0.6, 0.8, 0.9, 1.0, 1.2)),),
     },
     theory_samples=1024,
     draws=2_000_000,

@@ -122,12 +122,13 @@ def _reproduced(
     retry_failed: bool,
     watch: Watch | None,
 ) -> Reproduction:
+    tell = watch or (lambda _: None)
     sweeps = sweeps_for(figures)
     jobs = _jobs(plan, sweeps, out)
     tallies, task_seconds = {}, {}
     seconds: dict[str, float] = {}
     for place, (spec, folder) in enumerate(jobs, start=1):
-        _tell(watch, Began("measuring", folder.name, place, len(jobs)))
+        tell(Began("measuring", folder.name, place, len(jobs)))
         with _timed(seconds, folder.name):
             tallies[folder.name] = _measure(spec, folder, workers, retry_failed, watch)
         task_seconds[folder.name] = float(sum(rows(folder)["seconds"].to_pylist()))
@@ -135,7 +136,7 @@ def _reproduced(
     tables = {}
     with _timed(seconds, "figures"):
         for place, figure in enumerate(figures, start=1):
-            _tell(watch, Began("computing figure", figure.name, place, len(figures)))
+            tell(Began("computing figure", figure.name, place, len(figures)))
             tables[figure.name] = results.tables(figure)
     with _timed(seconds, "claims"):
         claims = [*claims_of(results, sweeps), *signal_claims(tables)]
@@ -146,7 +147,7 @@ def _reproduced(
                 delayed(CURVES[name].table)() for name in plan.curves
             )
             for place, name in enumerate(plan.curves, start=1):
-                _tell(watch, Began("computing curve", name, place, len(plan.curves)))
+                tell(Began("computing curve", name, place, len(plan.curves)))
                 curves[name] = next(made)
     reproduction = Reproduction(
         plan, figures, tables, claims, curves, tallies, seconds, task_seconds, report
@@ -227,11 +228,6 @@ def _measure(
             "mend what they say and pass --retry-failed"
         )
     return tally
-
-
-def _tell(watch: Watch | None, event: Began) -> None:
-    if watch is not None:
-        watch(event)
 
 
 @contextmanager

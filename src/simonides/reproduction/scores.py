@@ -26,7 +26,6 @@ from simonides.figures.marks import (
     vertical,
 )
 from simonides.figures.style import GREY, HEBBIAN
-from simonides.problems.original import OriginalProblem
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR, REGIMES
 from simonides.reproduction.results import (
@@ -224,11 +223,7 @@ def _scores_of_first(kind: str, dim: int, facts: int) -> tuple[float, Reals]:
     problem = Task(kind, dim, facts, 1.0, "cross_entropy", (), 0, _SEED).draw(facts)
     weights = cross_entropy(problem, threads=1, least_gain=1e-4, seed=_SEED).weights
     image = weights @ problem.inputs[0]
-    if isinstance(problem, OriginalProblem):
-        target, rivals = problem.outputs[0] @ image, problem.outputs[1:] @ image
-    else:
-        target = problem.target_outputs[0] @ image
-        rivals = problem.rivals_of(slice(0, 1))[0].astype(np.float64) @ image
+    target, rivals = problem.target_outputs[0] @ image, problem.competitors(0)[1] @ image
     # The row's own deviation: its image's length, not that of an average input.
     unit = float(np.std(rivals))
     return float(target) / unit, np.asarray(rivals) / unit

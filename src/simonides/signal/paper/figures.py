@@ -17,7 +17,7 @@ import numpy as np
 
 from simonides.curves.table import Table, stacked
 from simonides.reproduction.figure import PaperFigure
-from simonides.reproduction.kept_tables import kept
+from simonides.reproduction.stored_tables import stored
 from simonides.signal.critical import critical_residual
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.networks.observables import observed
@@ -56,7 +56,7 @@ def _kept_in_its_file(
     def tables(results: Results) -> dict[str, Table]:
         scale = results.plan.signal
         path = results.out / "signal" / f"{compute.__name__}.json"
-        return kept(path, repr(scale), scale.seed, lambda: compute(scale))
+        return stored(path, repr(scale), scale.seed, lambda: compute(scale))
 
     return tables
 

@@ -15,7 +15,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from simonides.curves.table import Table, stacked
-from simonides.reproduction.kept_tables import kept
+from simonides.reproduction.stored_tables import stored
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper.curves import diagram_of, quietly
 
@@ -29,7 +29,7 @@ def training(results: Results) -> dict[str, Table]:
     """Return a trainability diagram, and what training came to at some of its points."""
     course = results.plan.course
     path = results.out / "signal" / "training.json"
-    return kept(path, repr(course), 0, lambda: trained(course))
+    return stored(path, repr(course), 0, lambda: trained(course))
 
 
 def trained(course: TrainingCourse) -> dict[str, Table]:

@@ -1,4 +1,4 @@
-"""Kept tables are read while they are whole and of the same settings, and computed anew otherwise."""
+"""Stored tables are read while they are whole and of the same settings, and computed anew otherwise."""
 
 import json
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simonides.curves.table import Table
-from simonides.reproduction import kept_tables as keeping
+from simonides.reproduction import stored_tables
 from simonides.signal.paper import figures as signals
 
 
@@ -27,7 +27,7 @@ def kept(tmp_path):
     path, compute = tmp_path / "signal" / "one.json", Counted()
 
     def ask(settings="sizes", seed=0):
-        return keeping.kept(path, settings, seed, compute)
+        return stored_tables.stored(path, settings, seed, compute)
 
     ask()
     return path, compute, ask
@@ -76,7 +76,7 @@ def test_another_version_scale_or_seed_is_computed_anew(kept, monkeypatch):
     ask(settings="other sizes")
     ask(settings="other sizes", seed=1)
     assert compute.runs == 3
-    monkeypatch.setattr(keeping, "__version__", "0.0.1")
+    monkeypatch.setattr(stored_tables, "__version__", "0.0.1")
     ask(settings="other sizes", seed=1)
     assert compute.runs == 4
     assert json.loads(path.read_text())["version"] == "0.0.1"

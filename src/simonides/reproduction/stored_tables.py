@@ -1,4 +1,4 @@
-"""Tables kept between runs: known by what they were computed from, and by a digest of what they hold."""
+"""Tables stored between runs, known by what they were computed from and by a digest of their content."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 Tables = dict[str, Table]
 
 
-def kept(path: Path, settings: str, seed: int, compute: Callable[[], Tables]) -> Tables:
-    """Return the tables of an earlier run, or compute and keep them.
+def stored(path: Path, settings: str, seed: int, compute: Callable[[], Tables]) -> Tables:
+    """Return the tables of an earlier run, or compute and store them.
 
     An earlier run counts if it had this version, these settings and this seed; otherwise its file is
     replaced. A damaged file is moved to ``quarantine``, with a warning, and computed anew.
@@ -29,7 +29,7 @@ def kept(path: Path, settings: str, seed: int, compute: Callable[[], Tables]) ->
     key = _digest({"version": __version__, "settings": settings, "seed": seed})
     content = _content(path)
     if content is not None and content.get("key") == key:
-        return {part: _read(one) for part, one in content["tables"].items()}
+        return {part: _read(table) for part, table in content["tables"].items()}
     tables = compute()
     written = {part: _written(table) for part, table in tables.items()}
     whole = {
