@@ -20,7 +20,7 @@ from simonides.signal import (
 )
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper.curves import depth_of, diagram_of, gradients_of
-from simonides.signal.paper.learning import trained
+from simonides.signal.paper.figures import trained
 from simonides.signal.paper.scales import FIRST_FIGURE, FULL_COURSE
 
 BLOCKS = Architecture(

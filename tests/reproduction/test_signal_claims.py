@@ -7,17 +7,25 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tiny import TINY
 
 from simonides.curves.table import Table
 from simonides.report.links import linked
 from simonides.reproduction.catalogue import FIGURES, chosen, left_out
 from simonides.reproduction.claims.claim import Agreement as Verdict
+from simonides.reproduction.results import Results
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import claims as signal
 from simonides.signal.paper import figures as signals
 from simonides.signal.paper.curves import ABOVE, BELOW
 
 pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Return results of the tiny plan, none of whose sweeps these claims read."""
+    return Results(tmp_path_factory.mktemp("signals"), TINY)
 
 
 def changed(table, **columns):

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from simonides.signal import Architecture, Thresholds, critical_beta, propagate, simulate
+from simonides.signal import Architecture, ClassThresholds, critical_beta, propagate, simulate
 from simonides.signal.diagram import trainability_diagram
 from simonides.signal.networks.observables import freezing_entropy, observed
 from simonides.signal.outcome import OUTCOMES
@@ -45,7 +45,7 @@ def test_planted_measurements_have_their_class(measured, expected):
 
 
 def test_thresholds_are_the_user_s():
-    assert observed(run(gradient=200.0), Thresholds(gradient_decades=3)) == "trainable"
+    assert observed(run(gradient=200.0), ClassThresholds(gradient_decades=3)) == "trainable"
 
 
 def test_attention_freezes_in_networks_where_theory_says():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simonides.signal import Architecture, PoorTheoryWarning, Thresholds, propagate
+from simonides.signal import Architecture, ClassThresholds, PoorTheoryWarning, propagate
 from simonides.signal.attention.softmax import row_moments
 
 # The setting of the paper's first figure.
@@ -227,9 +227,9 @@ def test_a_stream_that_leaves_all_bounds_explodes():
 def test_thresholds_move_the_classes():
     asked = replace(SMALL, layers=3, attention_skip=2.0, mlp_skip=2.0)
     assert propagate(asked).outcome == "trainable"
-    strict = propagate(asked, thresholds=Thresholds(cosine_gap=0.9))
+    strict = propagate(asked, thresholds=ClassThresholds(cosine_gap=0.9))
     assert strict.outcome == "rank collapse"
-    sharp = propagate(asked, thresholds=Thresholds(entropy_fraction=0.99))
+    sharp = propagate(asked, thresholds=ClassThresholds(entropy_fraction=0.99))
     assert sharp.outcome == "entropy collapse"
 
 

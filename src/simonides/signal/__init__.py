@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from simonides.signal.networks.simulation import Simulation as Simulation
     from simonides.signal.networks.simulation import simulate as simulate
     from simonides.signal.notes import PoorTheoryWarning as PoorTheoryWarning
+    from simonides.signal.outcome import ClassThresholds as ClassThresholds
     from simonides.signal.outcome import Outcome as Outcome
-    from simonides.signal.outcome import Thresholds as Thresholds
     from simonides.signal.propagation import Propagation as Propagation
     from simonides.signal.propagation import propagate as propagate
     from simonides.signal.recommendation import Initialisation as Initialisation
@@ -43,7 +43,7 @@ _EXPORTS = {
     "models.reading": ("read_config",),
     "networks.simulation": ("Simulation", "simulate"),
     "notes": ("PoorTheoryWarning",),
-    "outcome": ("Outcome", "Thresholds"),
+    "outcome": ("Outcome", "ClassThresholds"),
     "propagation": ("Propagation", "propagate"),
     "recommendation": ("Initialisation", "recommend"),
 }

@@ -270,21 +270,17 @@ def _print_picture(picture: dict[str, str]) -> None:
 
 
 def _record(way: Propagation) -> dict[str, Any]:
-    critical = way.beta_critical
+    columns = ("cosine", "entropy", "entropy_fraction", "participation", "norm", "beta")
     return {
-        "beta_critical": float(critical.min()),
+        "beta_critical": float(way.beta_critical.min()),
         "class": str(way.outcome),
-        "cosine": way.cosine.tolist(),
-        "entropy": way.entropy.tolist(),
-        "entropy_fraction": way.entropy_fraction.tolist(),
-        "participation": way.participation.tolist(),
-        "norm": way.norm.tolist(),
-        "beta": way.beta.tolist(),
-        "beta_critical_by_layer": critical.tolist(),
+        **{name: getattr(way, name).tolist() for name in columns},
+        "beta_critical_by_layer": way.beta_critical.tolist(),
         "gradient": way.gradients.tokens.tolist(),
-        "query_gradient": way.gradients.query.tolist(),
-        "key_gradient": way.gradients.key.tolist(),
-        "value_gradient": way.gradients.value.tolist(),
+        **{
+            f"{name}_gradient": getattr(way.gradients, name).tolist()
+            for name in ("query", "key", "value")
+        },
         "architecture": asdict(way.architecture),
         "notes": list(way.notes),
     }

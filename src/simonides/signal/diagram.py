@@ -15,7 +15,7 @@ from simonides.signal.maps.architecture import Architecture
 from simonides.signal.maps.backward import gradients
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning, caveats
-from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
+from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
 from simonides.signal.propagation import Method, mask_of, statistics_of
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def trainability_diagram(
     *,
     method: Method = "table",
     finite_width: bool = False,
-    thresholds: Thresholds | None = None,
+    thresholds: ClassThresholds | None = None,
 ) -> Diagram:
     """Class an architecture at every pair of values of two hyper-parameters.
 
@@ -131,7 +131,7 @@ def trainability_diagram(
         As in ``propagate``. Each number of tokens needs its table, which takes seconds the first time.
     finite_width : bool
         Whether to add the leading corrections in the head dimension and the dimension.
-    thresholds : Thresholds, optional
+    thresholds : ClassThresholds, optional
         Where trainable ends.
 
     Returns
@@ -180,7 +180,9 @@ def trainability_diagram(
     notes: dict[str, None] = {}
     for (rows, y_change), (places, x_change) in product(_parts(y_axis), _parts(x_axis)):
         network = replace(architecture, **x_change, **y_change)
-        points, said = _points(network, varied, method, finite_width, thresholds or Thresholds())
+        points, said = _points(
+            network, varied, method, finite_width, thresholds or ClassThresholds()
+        )
         notes |= dict.fromkeys(said)
         for name, values in points.items():
             part = columns[name][rows, places]
@@ -199,7 +201,7 @@ def _points(
     varied: dict[str, Reals],
     method: Method,
     finite_width: bool,
-    thresholds: Thresholds,
+    thresholds: ClassThresholds,
 ) -> tuple[dict[str, Reals | Integers], tuple[str, ...]]:
     """Return every quantity of the diagram for arrays of gains, and where theory is poor among them."""
     varied = {field: values for name, values in varied.items() for field in _fields(name)}

@@ -35,7 +35,7 @@ OUTCOMES = tuple(Outcome)
 
 
 @dataclass(frozen=True, slots=True)
-class Thresholds:
+class ClassThresholds:
     """Where trainable ends.
 
     Attention has also collapsed where beta exceeds its critical value at any layer.
@@ -56,7 +56,7 @@ class Thresholds:
 
     Examples
     --------
-    >>> Thresholds(gradient_decades=3.0).cosine_gap
+    >>> ClassThresholds(gradient_decades=3.0).cosine_gap
     0.01
 
     """
@@ -80,7 +80,7 @@ class Thresholds:
 
 
 def classes(
-    final_gap: Reals, frozen: Truths, least_entropy: Reals, gain: Reals, thresholds: Thresholds
+    final_gap: Reals, frozen: Truths, least_entropy: Reals, gain: Reals, thresholds: ClassThresholds
 ) -> Integers:
     """Return the position in ``OUTCOMES`` of each network's class.
 

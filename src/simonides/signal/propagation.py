@@ -17,7 +17,7 @@ from simonides.signal.maps.backward import FullMask, Gradients, gradients
 from simonides.signal.maps.causal import CausalMask
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning, caveats
-from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
+from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -73,7 +73,7 @@ def propagate(
     betas: Sequence[float] | None = None,
     method: Method = "exact",
     finite_width: bool = False,
-    thresholds: Thresholds | None = None,
+    thresholds: ClassThresholds | None = None,
 ) -> Propagation:
     r"""Follow a signal through the layers: cosine, norm, entropy, participation and gradients.
 
@@ -91,7 +91,7 @@ def propagate(
         limit of many tokens, as the paper does.
     finite_width : bool
         Whether to add the leading corrections in the head dimension and the dimension.
-    thresholds : Thresholds, optional
+    thresholds : ClassThresholds, optional
         Where trainable ends.
 
     Returns
@@ -119,6 +119,20 @@ def propagate(
     gains = Gains.of(architecture)
     if betas is not None:
         gains = gains.at_layers(_checked(betas, architecture.layers))
+    way = _followed(architecture, gains, method, finite_width, thresholds or ClassThresholds())
+    for note in way.notes:
+        warnings.warn(note, PoorTheoryWarning, stacklevel=2)
+    return way
+
+
+def _followed(
+    architecture: Architecture,
+    gains: Gains,
+    method: Method,
+    finite_width: bool,
+    thresholds: ClassThresholds,
+) -> Propagation:
+    """Run theory forward and back, and gather what it says of every layer."""
     statistics = statistics_of(architecture, method, finite_width=finite_width)
     layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
     mask = mask_of(architecture, method, finite_width=finite_width)
@@ -137,14 +151,12 @@ def propagate(
         attention_variance=architecture.attention_variance,
         limit=method == "asymptotic",
     )
-    for note in notes:
-        warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     code = classes(
         final_gap=leaving[-1],
         frozen=frozen,
         least_entropy=np.asarray(np.min(entropy) / math.log(architecture.tokens)),
         gain=back.tokens[0],
-        thresholds=thresholds or Thresholds(),
+        thresholds=thresholds,
     )
     first = 1.0 if architecture.norm == "post" else architecture.input_variance
     return Propagation(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from simonides import arguments
 from simonides.signal.maps.activations import activation_named
@@ -28,7 +28,7 @@ _SIZES = {
 }
 """Least and most, beyond all in use, and the remedy."""
 
-_GAINS = {
+_REALS = {
     "beta": "pass the strength of the scores; critical near sqrt(2 / (1 - cosine))",
     "value_variance": "pass fan-in times the variance of the value weights",
     "value_bias_variance": "pass the variance of the value bias, 0 for none",
@@ -37,6 +37,15 @@ _GAINS = {
     "mlp_bias_variance": "pass the variance of the MLP's biases, 0 for none",
     "attention_skip": "pass what multiplies the residual stream at attention, 0 for no skip",
     "mlp_skip": "pass what multiplies the residual stream at the MLP, 0 for no skip",
+    "output_variance": "leave it out where attention has no output projection",
+    "cosine": "pass the mean cosine of two embedded tokens; negative ones are not covered",
+    "input_variance": "pass the squared norm of an embedded token over the dimension",
+}
+"""Remedies; all are at least 0 and at most ``MOST_GAIN``, but for these:"""
+
+_BOUNDS: dict[str, dict[str, Any]] = {
+    "cosine": {"most": 1, "open_most": True},
+    "input_variance": {"open_least": True},
 }
 
 
@@ -116,36 +125,11 @@ class Architecture:
         if self.hidden is not None:
             hidden = arguments.whole("hidden", self.hidden, remedy="pass the MLP's width")
             object.__setattr__(self, "hidden", hidden)
-        for name, remedy in _GAINS.items():
-            gain = arguments.real(name, getattr(self, name), least=0, most=MOST_GAIN, remedy=remedy)
-            object.__setattr__(self, name, gain)
-        self._check_the_rest()
-
-    def _check_the_rest(self) -> None:
-        if self.output_variance is not None:
-            arguments.real(
-                "output_variance",
-                self.output_variance,
-                least=0,
-                most=MOST_GAIN,
-                remedy="leave it out where attention has no output projection",
-            )
-        arguments.real(
-            "cosine",
-            self.cosine,
-            least=0,
-            most=1,
-            open_most=True,
-            remedy="pass the mean cosine of two embedded tokens; negative ones are not covered",
-        )
-        arguments.real(
-            "input_variance",
-            self.input_variance,
-            least=0,
-            most=MOST_GAIN,
-            open_least=True,
-            remedy="pass the squared norm of an embedded token over the dimension",
-        )
+        for name, remedy in _REALS.items():
+            bounds = {"least": 0, "most": MOST_GAIN, **_BOUNDS.get(name, {})}
+            if name != "output_variance" or self.output_variance is not None:
+                number = arguments.real(name, getattr(self, name), **bounds, remedy=remedy)
+                object.__setattr__(self, name, number)
         if self.norm not in NORMS:
             choices = ", ".join(map(repr, NORMS))
             raise arguments.refuse("norm", self.norm, f"one of {choices}", "choose one")

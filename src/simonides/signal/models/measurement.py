@@ -6,7 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -99,8 +99,11 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
 
     """
     blocks = _blocks(model)
-    known = architecture or getattr(model, "architecture", None) or _read(model, blocks)
-    record = BlockRecorder(len(blocks), _real(batch), _shape(known))
+    own = architecture or getattr(model, "architecture", None)
+    known = _read(model, blocks) if own is None else Reading(own)
+    record = BlockRecorder(
+        len(blocks), _real(batch), None if isinstance(known, str) else known.architecture
+    )
     _run(model, batch, blocks, record)
     if any(not rows for rows in record.attention):
         raise arguments.refuse(
@@ -182,14 +185,8 @@ def _read(model: Any, blocks: list[Any]) -> Reading | str:
         return str(unknown)
 
 
-def _shape(known: Architecture | Reading | str) -> Architecture | None:
-    if isinstance(known, str):
-        return None
-    return known.architecture if isinstance(known, Reading) else known
-
-
 def _theory(
-    known: Architecture | Reading | str, tokens: float, cosine: float, norm: float, scatter: float
+    known: Reading | str, tokens: float, cosine: float, norm: float, scatter: float
 ) -> Propagation | None:
     unknown = known if isinstance(known, str) else ""
     if not -3 * scatter <= cosine < 1:
@@ -197,25 +194,11 @@ def _theory(
     if isinstance(known, str) or unknown:
         warnings.warn(f"measured without theory: {unknown}", stacklevel=3)
         return None
-    cosine = max(cosine, 0.0)  # independent tokens scatter to both sides of 0
-    keys = max(2, round(tokens))
-    if not isinstance(known, Reading):
-        return propagate(_at(known, keys, cosine, norm))
     for note in known.notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=3)
-    architecture, betas = known.at(keys, cosine, norm)
+    # Independent tokens scatter to both sides of 0.
+    architecture, betas = known.at(max(2, round(tokens)), max(cosine, 0.0), norm)
     return propagate(architecture, betas=betas)
-
-
-def _at(known: Architecture, tokens: int, cosine: float, input_variance: float) -> Architecture:
-    """Return an architecture for a batch; its weights stay, so beta goes with the number of tokens."""
-    changes: dict[str, Any] = {
-        "tokens": tokens,
-        "cosine": cosine,
-        "input_variance": input_variance,
-        "beta": known.beta * math.sqrt(math.log(known.tokens) / math.log(tokens)),
-    }
-    return replace(known, **changes)
 
 
 class BlockRecorder:

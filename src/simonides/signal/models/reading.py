@@ -209,28 +209,29 @@ class Matrix:
 
 @dataclass(frozen=True)
 class Reading:
-    """An architecture read off a model, each layer's query and key scales, and what theory misses.
+    """An architecture, known or read off a model with each layer's query and key scales.
 
-    ``architecture`` has the model's sizes and gains; tokens, cosine and beta come with a batch.
+    Tokens, cosine and norm come with a batch; ``notes`` say what theory misses.
     """
 
     architecture: Architecture
-    stds: tuple[tuple[float, float], ...]
-    notes: tuple[str, ...]
+    stds: tuple[tuple[float, float], ...] | None = None
+    notes: tuple[str, ...] = ()
 
     def at(
         self, tokens: int, cosine: float, input_variance: float
-    ) -> tuple[Architecture, tuple[float, ...]]:
-        """Return the architecture for a batch's number of tokens and start, and each layer's beta."""
-        dim = self.architecture.dim
-        betas = tuple(beta_of_std(q, dim, tokens, key_std=k) for q, k in self.stds)
-        changes: dict[str, Any] = {
-            "tokens": tokens,
-            "cosine": cosine,
-            "beta": float(np.mean(betas)),
-            "input_variance": input_variance,
-        }
-        return replace(self.architecture, **changes), betas
+    ) -> tuple[Architecture, tuple[float, ...] | None]:
+        """Return the architecture for a batch, and each layer's beta if its weights were read.
+
+        Weights stay, so that beta goes with the number of tokens.
+        """
+        network, betas = self.architecture, None
+        beta = network.beta * math.sqrt(math.log(network.tokens) / math.log(tokens))
+        if self.stds is not None:
+            betas = tuple(beta_of_std(q, network.dim, tokens, key_std=k) for q, k in self.stds)
+            beta = float(np.mean(betas))
+        sizes: dict[str, Any] = {"tokens": tokens, "cosine": cosine}
+        return replace(network, **sizes, beta=beta, input_variance=input_variance), betas
 
 
 def read_model(model: Any, blocks: Sequence[Any]) -> Reading:

@@ -14,7 +14,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.signal.attention.softmax import row_moments
-from simonides.signal.outcome import OUTCOMES, Outcome, Thresholds, classes
+from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
 
 if TYPE_CHECKING:
     from simonides.signal.networks.simulation import Simulation
@@ -66,7 +66,7 @@ def freezing_entropy(tokens: float) -> float:
     return row_moments(2 * math.log(tokens), tokens).entropy
 
 
-def observed(run: Simulation, thresholds: Thresholds | None = None) -> Outcome:
+def observed(run: Simulation, thresholds: ClassThresholds | None = None) -> Outcome:
     """Return the class of simulated networks; ``simulate`` must have sent gradients back."""
     if not np.any(run.mean.gradient):
         raise arguments.refuse(
@@ -79,6 +79,6 @@ def observed(run: Simulation, thresholds: Thresholds | None = None) -> Outcome:
         frozen=least < freezing_entropy(tokens),
         least_entropy=least / math.log(tokens),
         gain=np.asarray(run.mean.gradient[0] / run.mean.gradient[-1]),
-        thresholds=thresholds or Thresholds(),
+        thresholds=thresholds or ClassThresholds(),
     )
     return OUTCOMES[int(code)]

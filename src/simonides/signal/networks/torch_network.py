@@ -156,22 +156,8 @@ def normalised(x: torch.Tensor) -> torch.Tensor:
 
 def _fill(block: Any, architecture: Architecture, seed: np.random.SeedSequence) -> None:
     drawn = draw_weights(architecture, np.random.default_rng(seed))
-    attention = block.attention
-    pairs = [
-        (attention.query.weight, drawn.query),
-        (attention.key.weight, drawn.key),
-        (attention.value.weight, drawn.value),
-        (attention.value.bias, drawn.value_bias),
-    ]
-    if attention.output is not None:
-        pairs.append((attention.output.weight, drawn.output))
-    if block.mlp_in is not None:
-        pairs += [
-            (block.mlp_in.weight, drawn.mlp_in),
-            (block.mlp_in.bias, drawn.mlp_in_bias),
-            (block.mlp_out.weight, drawn.mlp_out),
-            (block.mlp_out.bias, drawn.mlp_out_bias),
-        ]
     with torch.no_grad():
-        for parameter, values in pairs:
+        for name, parameter in block.named_parameters():
+            role, part = name.removeprefix("attention.").split(".")
+            values = getattr(drawn, role if part == "weight" else f"{role}_bias")
             parameter.copy_(torch.from_numpy(np.asarray(values)))

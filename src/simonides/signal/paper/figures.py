@@ -1,7 +1,8 @@
 """Signal propagation, redone: networks run at a plan's scale, kept beside the sweeps, and read as tables.
 
 Each figure's networks are run once and kept as one file in ``signal/``; wanted again, the same settings
-are read from there.
+are read from there. So are models that are trained from points of the trainability diagram, which needs the
+``torch`` extra.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from simonides.curves.table import Table, stacked
 from simonides.reproduction.figure import PaperFigure
@@ -24,11 +26,12 @@ from simonides.signal.networks.observables import observed
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
-from simonides.signal.paper import learning, pictures
+from simonides.signal.paper import pictures
 from simonides.signal.paper.curves import (
     BETAS,
     PLACEMENTS,
     depth_of,
+    diagram_of,
     diagram_table,
     gradients_of,
     joined,
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
 
     from simonides.reproduction.results import Results
     from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.paper.scales import SignalScale
+    from simonides.signal.paper.scales import SignalScale, TrainingCourse
 
 _TARGET = 0.9
 """Cosine that the critical skip is to keep after the last block, as ``critical_residual`` has it."""
@@ -187,6 +190,71 @@ def trainability(scale: SignalScale) -> dict[str, Table]:
     return {"diagram": diagram_table(diagram), "measured": measured}
 
 
+def training(results: Results) -> dict[str, Table]:
+    """Return a trainability diagram, and what training came to at some of its points."""
+    course = results.plan.course
+    path = results.out / "signal" / "training.json"
+    return stored(path, repr(course), 0, lambda: trained(course))
+
+
+def trained(course: TrainingCourse) -> dict[str, Table]:
+    """Train every model of a course, by as many processes as ``joblib.parallel_config`` says."""
+    pairs = list(product(course.points, range(course.seeds)))
+    runs = Parallel()(
+        delayed(_trained)(course.at(point), seed, course.steps) for point, seed in pairs
+    )
+    rows = [
+        _summary(course, point, runs[place * course.seeds : (place + 1) * course.seeds])
+        for place, point in enumerate(course.points)
+    ]
+    sizes = {"steps": float(course.steps), "seeds": float(course.seeds)}
+    measured = stacked("training", "Models trained from points of the diagram", rows, **sizes)
+    start = float(np.mean([row["cosine_start"] for row in rows]))
+    model = replace(course.model, cosine=start)
+    diagram = diagram_of(model, np.linspace(0.1, 4.6, 60), np.linspace(0.4, 4.2, 60))
+    return {"diagram": diagram, "measured": measured}
+
+
+def _trained(model: Architecture, seed: int, steps: int) -> dict[str, float]:
+    import torch
+
+    from simonides.signal.models.training import TrainingSchedule, train
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)  # matrices so small are slower on two
+    try:
+        run = train(model, seed, TrainingSchedule(steps=steps))
+    finally:
+        torch.set_num_threads(before)
+    below = (step for step, loss in enumerate(run.history) if loss < run.guessing / 2)
+    return {
+        "loss": run.loss,
+        "guessing": run.guessing,
+        "cosine_start": run.cosine,
+        "halfway": float(next(below, math.nan)),
+        "first_gradient": run.gradient,
+    }
+
+
+def _summary(
+    course: TrainingCourse, point: tuple[float, float], runs: list[dict[str, float]]
+) -> dict[str, float]:
+    """Return means over seeds beside theory; ``halfway`` is NaN where a model never got there."""
+    mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
+    theory = quietly(
+        replace(course.at(point), cosine=min(max(mean["cosine_start"], 0.0), 1 - 1e-9))
+    )
+    losses = np.array([run["loss"] for run in runs])
+    return {
+        "beta": point[0],
+        "skip": point[1],
+        "predicted": float(OUTCOMES.index(theory.outcome)),
+        "cosine": float(theory.cosine[-1]),
+        **mean,
+        "loss_stderr": float(losses.std(ddof=1) / math.sqrt(len(runs))),
+    }
+
+
 FIGURES = (
     PaperFigure(
         "signal-depth",
@@ -249,7 +317,7 @@ FIGURES = (
         "collapsed models do no better than guessing by frequency. Entropy collapse is a warning more "
         "than a verdict: a strong skip carries characters past frozen attention, only later.",
         (),
-        learning.training,
+        training,
         pictures.training,
         "signal",
         extra="torch",
