@@ -25,7 +25,8 @@ def function(field):
     return special.erf(field), 2 / math.sqrt(math.pi) * np.exp(-field * field)
 
 ERF = Activation("erf", function, torch=("torch:erf",))
-NOT_ONE = 3
+NOT_ONE = abs
+NUMBER = 3
 """
 
 
@@ -102,8 +103,9 @@ def test_one_that_is_registered_has_a_plain_name(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("own_erf:NOTHING", "a module:object that Python can import"),
-        ("no_such_module:ERF", "a module:object that Python can import"),
+        ("own_erf:NOTHING", "module:function that can be imported"),
+        ("no_such_module:ERF", "module:function that can be imported"),
+        ("own_erf:NUMBER", "it is a int"),
         ("own_erf:NOT_ONE", "one of 'relu', 'gelu', 'tanh', None"),
     ],
 )

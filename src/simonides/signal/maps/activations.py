@@ -55,6 +55,10 @@ class Activation:
     torch: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
 
+    def __call__(self, field: Any) -> tuple[Any, Any]:
+        """Return values and slopes at an array of fields."""
+        return self.function(field)
+
     def pair_values(self, variance: Reals, gap: Reals) -> PairValues:
         """Return the moments at each variance and each gap 1 - c, which are broadcast together."""
         if self.values is None:
@@ -131,12 +135,7 @@ def activation_named(name: str) -> Activation:
     """
     if name in ACTIVATIONS:
         return ACTIVATIONS[name]
-    try:
-        activation = resolve_name(name) if ":" in name else None
-    except (ImportError, AttributeError, ValueError) as error:
-        raise arguments.refuse(
-            "activation", name, "a module:object that Python can import", f"{error}; see PYTHONPATH"
-        ) from None
+    activation = arguments.imported("activation", name) if ":" in name else None
     if not isinstance(activation, Activation):
         choices = ", ".join(map(repr, (*ACTIVATIONS, None)))
         raise arguments.refuse(

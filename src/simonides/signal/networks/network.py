@@ -154,7 +154,7 @@ def mlp(architecture: Architecture, weights: Weights, x: Array) -> tuple[Array, 
     assert weights.mlp_in is not None
     assert weights.mlp_out is not None
     field = x @ weights.mlp_in.T + weights.mlp_in_bias
-    values, slopes = activation_named(architecture.activation).function(field)
+    values, slopes = activation_named(architecture.activation)(field)
     return values @ weights.mlp_out.T + weights.mlp_out_bias, slopes
 
 
