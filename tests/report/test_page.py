@@ -12,7 +12,7 @@ from simonides.curves import storage
 from simonides.curves.table import Table
 from simonides.experiments.sweep import Tally
 from simonides.report.files import write_report
-from simonides.report.links import linked
+from simonides.report.page import linked
 from simonides.reproduction.catalogue import FIGURES
 from simonides.reproduction.claims.claim import Agreement, PaperClaim
 from simonides.reproduction.plans import PLANS

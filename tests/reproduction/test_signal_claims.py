@@ -10,7 +10,7 @@ import pytest
 from tiny import TINY
 
 from simonides.curves.table import Table
-from simonides.report.links import linked
+from simonides.report.page import linked
 from simonides.reproduction.catalogue import FIGURES, chosen, left_out
 from simonides.reproduction.claims.claim import Agreement as Verdict
 from simonides.reproduction.results import Results

@@ -146,22 +146,19 @@ def _draw_scores(table: Table) -> Figure:
     """Draw the laws of scores of the best memory at capacity beside the Hebbian rule's."""
     figure, (left, right) = canvas(2)
     x = table["score"]
-    left.fill_between(x, table["rival"], color=GREY, alpha=0.35, linewidth=0, label="off-target")
-    left.plot(x, table["target"], label="target", **SERIES[0])
+    for axes, prefix, title, style in (
+        (left, "", "Best memory at capacity", SERIES[0]),
+        (right, "hebbian_", "Hebbian rule, as many facts", SERIES[1]),
+    ):
+        rivals = table[f"{prefix}rival"]
+        axes.fill_between(x, rivals, color=GREY, alpha=0.35, linewidth=0, label="off-target")
+        axes.plot(x, table[f"{prefix}target"], label="target", **style)
+        axes.set(title=title, xlabel="score", ylabel="density")
     reference_line(left, table.settings["extreme_value"], r"$\sqrt{2 \log p}$", vertical=True)
-    left.set(title="Best memory at capacity", xlabel="score", ylabel="density", ylim=(0, None))
-    left.legend(loc="upper left")
-    right.fill_between(
-        x, table["hebbian_rival"], color=GREY, alpha=0.35, linewidth=0, label="off-target"
-    )
-    right.plot(x, table["hebbian_target"], label="target", **SERIES[1])
-    right.set(
-        title="Hebbian rule, as many facts",
-        xlabel="score",
-        ylabel="density",
-        ylim=left.get_ylim(),
-    )
-    right.legend(loc="upper left")
+    left.set_ylim(0, None)
+    right.set_ylim(left.get_ylim())
+    for axes in (left, right):
+        axes.legend(loc="upper left")
     return figure
 
 
@@ -215,30 +212,24 @@ def _draw_overlap(table: Table) -> Figure:
 
 def _draw_hebbian(table: Table) -> Figure:
     """Draw the Hebbian rule's accuracy and its chance to recall everything against the load."""
-    figure, (left, right) = canvas(2)
-    for style, dimension in zip(SERIES, table.distinct("dimension"), strict=False):
-        part = table.where("dimension", dimension)
-        label = f"d = {dimension:,.0f}"
-        left.plot(part["load"], part["accuracy"], label=label, **style)
-        right.plot(part["load"], part["all_recalled"], label=label, **style)
-    reference_line(left, table.settings["limit_fraction"], "1/2", vertical=True)
-    reference_line(right, table.settings["limit_all"], "1/8", vertical=True)
-    left.set(
-        title="Fraction of the facts",
-        xlabel=r"load $p\,\log p\,/\,d^2$",
-        ylabel="expected accuracy",
-        ylim=(0, 1.04),
-        xlim=(0, 1.2),
-    )
-    right.set(
-        title="All of the facts",
-        xlabel=r"load $p\,\log p\,/\,d^2$",
-        ylabel="probability that all are recalled",
-        ylim=(0, 1.04),
-        xlim=(0, 0.3),
-    )
-    left.legend()
-    right.legend()
+    figure, panels = canvas(2)
+    for axes, column, title, words, widest in zip(
+        panels,
+        ("accuracy", "all_recalled"),
+        ("Fraction of the facts", "All of the facts"),
+        ("expected accuracy", "probability that all are recalled"),
+        (1.2, 0.3),
+        strict=True,
+    ):
+        for style, dimension in zip(SERIES, table.distinct("dimension"), strict=False):
+            part = table.where("dimension", dimension)
+            axes.plot(part["load"], part[column], label=f"d = {dimension:,.0f}", **style)
+        load = r"load $p\,\log p\,/\,d^2$"
+        axes.set(title=title, xlabel=load, ylabel=words, ylim=(0, 1.04), xlim=(0, widest))
+    reference_line(panels[0], table.settings["limit_fraction"], "1/2", vertical=True)
+    reference_line(panels[1], table.settings["limit_all"], "1/8", vertical=True)
+    for axes in panels:
+        axes.legend()
     return figure
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MARGINS = (0.0, 1.0, 2.0)
 _DIMENSIONS = (25, 50, 100, 200, 400, 1024, 4096, 16384, 65536, 262144, 1_000_000)
+"""From the smallest that is measured to far beyond those of models."""
 
 _TAIL_SAMPLES = 512
 """Any number from some hundreds does: bars of two standard errors are drawn."""

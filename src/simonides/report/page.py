@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import platform
+import re
 from collections import Counter
 from dataclasses import dataclass
 from html import escape
@@ -14,14 +15,15 @@ import numpy as np
 import scipy
 
 from simonides import __version__
-from simonides.report.links import anchor, linked
-from simonides.report.settings import settings_table
+from simonides.formatting import short
 from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
+from simonides.reproduction.catalogue import FIGURES
 from simonides.reproduction.claims.claim import Agreement
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
+    from simonides.experiments.spec import Spec
     from simonides.reproduction.claims.claim import PaperClaim
     from simonides.reproduction.results import Reproduction
 
@@ -31,6 +33,13 @@ _STYLES = {
     Agreement.DISAGREES: "disagrees",
     Agreement.UNDECIDED: "undecided",
 }
+
+_NAMED = re.compile(
+    r"sweeps/(?P<sweep>[a-z]+)|(?P<tables>signal/[a-z]+\.json)|Figure (?P<figure>[A-Za-z0-9.-]+)"
+)
+
+_MOST_LISTED = 8
+"""Loads that a line has room for; more are said by their number and range."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +63,7 @@ class Section:
             heading=escape(self.heading),
             picture=base64.b64encode(self.picture).decode(),
             caption=escape(self.caption),
-            files="figures/: " + ", ".join(anchor(f"figures/{name}", name) for name in self.files),
+            files="figures/: " + ", ".join(_anchor(f"figures/{name}", name) for name in self.files),
         )
 
 
@@ -76,12 +85,12 @@ def page(reproduction: Reproduction, sections: Sequence[Section]) -> str:
         signals = SIGNALS + table + signals
     return PAGE.format(
         summary=escape(_summary(reproduction.claims)),
-        contents=" · ".join(anchor(f"#{place}", words) for place, words in links),
+        contents=" · ".join(_anchor(f"#{place}", words) for place, words in links),
         claims=claims,
         figures=storage,
         signals=signals,
         theory='<h2 id="theory">More theory</h2>' + theory if theory else "",
-        settings=settings_table(reproduction),
+        settings=_settings(reproduction),
         versions=escape(
             f"Simonides {__version__}, Python {platform.python_version()}, NumPy {np.__version__}, "
             f"SciPy {scipy.__version__}, Matplotlib {mpl.__version__}, "
@@ -116,3 +125,104 @@ def _summary(claims: Sequence[PaperClaim]) -> str:
     counts = Counter(claim.verdict for claim in claims)
     parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Agreement if counts[verdict])
     return f"Of {len(claims)} claims checked by this run: {parts}."
+
+
+def linked(data: str, sweeps: Mapping[str, Sequence[Spec]], shown: Iterable[str]) -> str:
+    """Return the words that name a claim's data, as HTML with links.
+
+    A sweep leads to the folder of each of its specs and a table of signals to its file, beside the page,
+    and a figure to its place on it; ``shown`` are the names of the figures there.
+    """
+    there = set(shown)
+
+    def link(match: re.Match[str]) -> str:
+        sweep, figure = match["sweep"], match["figure"]
+        if sweep in sweeps:
+            return ", ".join(
+                _anchor(f"sweeps/{sweep}-{place}/rows", f"sweeps/{sweep}-{place}")
+                for place in range(1, len(sweeps[sweep]) + 1)
+            )
+        if match["tables"]:
+            return _anchor(match[0], match[0])
+        if figure in there:
+            return _anchor(f"#{FIGURES[figure].file}", match[0])
+        return match[0]
+
+    return _NAMED.sub(link, escape(data))
+
+
+def _anchor(target: str, words: str) -> str:
+    """Return a link as HTML."""
+    return f'<a href="{escape(target)}">{escape(words)}</a>'
+
+
+def _settings(reproduction: Reproduction) -> str:
+    """Return what was run, as a table: every sweep's spec, how its tasks ended, and the seconds."""
+    rows = []
+    tallies, seconds = reproduction.tallies, reproduction.seconds
+    for sweep, specs in reproduction.plan.sweeps.items():
+        for place, spec in enumerate(specs, start=1):
+            name = f"{sweep}-{place}"
+            if name in tallies:
+                tally = tallies[name]
+                ended = f"{tally.done} done" + (f", {tally.failed} failed" if tally.failed else "")
+                spent = (reproduction.task_seconds.get(name, 0.0), seconds.get(name, 0.0))
+                rows.append([name, _described(spec), ended, *(f"{each:,.1f}" for each in spent)])
+    rows += [
+        [name, "", "", "", f"{spent:,.1f}"]
+        for name, spent in seconds.items()
+        if name not in tallies
+    ]
+    header = [
+        f"{reproduction.plan.name} run",
+        "what",
+        "tasks",
+        "their seconds, added up",
+        "seconds, this time",
+    ]
+    return _html(header, rows)
+
+
+def _described(spec: Spec) -> str:
+    """Return a spec in one line."""
+    solvers = ", ".join(
+        solver.name
+        + (
+            f" ({', '.join(f'{key} {value}' for key, value in solver.options)})"
+            if solver.options
+            else ""
+        )
+        for solver in spec.solvers
+    )
+    parts = [
+        " and ".join(spec.problems),
+        f"d = {_listed(spec.dims)}",
+        solvers,
+        f"{spec.instances} instances",
+        f"seed {spec.seed}",
+    ]
+    if spec.rank_fractions != (1.0,):
+        parts.append(f"κ = {_listed(spec.rank_fractions)}")
+    if spec.loads:
+        parts.append(f"{len(spec.loads)} loads {min(spec.loads):g} to {max(spec.loads):g}")
+    if spec.relative_loads:
+        shares = spec.relative_loads
+        listed = (
+            _listed(shares)
+            if len(shares) <= _MOST_LISTED
+            else f"{len(shares)} loads {min(shares):g} to {max(shares):g}"
+        )
+        parts.append(f"{listed} of capacity")
+    return "; ".join(parts)
+
+
+def _html(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(name)}</th>" for name in header)
+    body = "\n".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows
+    )
+    return f'<table class="settings"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _listed(numbers: Iterable[float]) -> str:
+    return ", ".join(short(float(number)) for number in numbers)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 BOTH = ("original", "decoupled")
 FRACTIONS = (0.1, 0.25, 0.5, 1.0)
+"""Rank over dimension in Figs. 2, 3, A.1 and C.2."""
+
 REGIMES = BELOW, NEAR, ABOVE = 0.7, 0.98, 1.3
 """Facts over the predicted capacity in the three regimes of Figs. 4 and A.2."""
 
@@ -35,6 +37,8 @@ _HEBBIAN_LOADS = (
     *(round(0.01 * step, 2) for step in range(1, 13)),
     *(0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3),
 )
+"""Fine up to 0.12, where the Hebbian rule's threshold is sought: half a step is its slack."""
+
 _MARGIN_SHARES = (0.2, 0.35, 0.5, 0.65, 0.8, 0.9)
 _BOUNDED: dict[str, Any] = {"rank_fractions": FRACTIONS[:-1]}
 _ALL_RANKS: dict[str, Any] = {"rank_fractions": FRACTIONS}

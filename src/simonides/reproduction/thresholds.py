@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from simonides.reproduction.results import Results, Row
 
 _CURVE_DIMS = tuple(round(dim) for dim in np.geomspace(10, 4000, 24))
-"""From below the smallest measured to where the load is flat; a point takes a fraction of a second."""
+"""From below the smallest measured to those of models; a point takes a fraction of a second."""
 
 _CURVE_FRACTIONS = np.linspace(0.04, 1, 25)
 """Every rank at d = 25, the dimension that is measured."""
