@@ -19,11 +19,12 @@ import inspect
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simonides import arguments
 from simonides.problems import checked
-from simonides.solvers.deciding.decide import decide
+from simonides.solvers.deciding.decide import Decision, decide
 from simonides.solvers.factors import truncated
 from simonides.solvers.hinge.low_rank import low_rank
 from simonides.solvers.rules.hebbian import hebbian
@@ -34,15 +35,16 @@ from simonides.solvers.training.gradient import gradient
 from simonides.solvers.training.mean_loss import loss_named
 
 if TYPE_CHECKING:
-    from simonides.arrays import Reals
     from simonides.problems.problem import Problem
-    from simonides.solvers.solution import Progress
 
 Option: TypeAlias = bool | int | float | str
 """What an option of a method may be."""
 
 Check: TypeAlias = Callable[[str, object], Option]
 """Returns an option as the method takes it, or refuses it by its name."""
+
+_GAP = 1e-2
+"""Relative gap at which a margin counts as the largest: far less than margins of instances scatter."""
 
 _CALLER_S = ("rank", "seed", "start", "threads", "watch", "time_limit", "max_steps", "tolerance")
 """Options that come from whoever runs a method; a method is passed those that it takes."""
@@ -80,11 +82,13 @@ class Method:
 
     def solve(self, problem: Problem, **options: Any) -> Solution:
         """Store facts; options of the caller's that the method does not take are left out."""
-        takes = self.takes
+        takes = self.takes if self.bounds_rank else self.takes - {"rank"}
         passed = {
             name: value for name, value in options.items() if name in takes or name not in _CALLER_S
         }
         answer = self.function(problem, **passed)
+        if isinstance(answer, Decision):
+            answer = answer.solution
         solution = answer if isinstance(answer, Solution) else _of_weights(problem, answer)
         return bounded(solution, problem, options.get("rank"))
 
@@ -116,54 +120,6 @@ def _of_weights(problem: Problem, weights: object) -> Solution:
     recall = problem.recall(problem.images(weights))
     stored = recall.recalled == problem.facts
     return Solution.of_recall(weights, Status.STORED if stored else Status.STOPPED, recall)
-
-
-def _feasibility(
-    problem: Problem,
-    rank: int | None = None,
-    *,
-    start: Reals | None = None,
-    tolerance: float = 1e-9,
-    max_steps: int = 400,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    watch: Callable[[Progress], None] | None = None,
-) -> Solution:
-    """Store every fact if any weights do, and prove it either way."""
-    return decide(
-        problem,
-        rank,
-        start=start,
-        tolerance=tolerance,
-        max_steps=max_steps,
-        time_limit=time_limit,
-        threads=threads,
-        watch=watch,
-    ).solution
-
-
-def _margin(
-    problem: Problem,
-    *,
-    margin_gap: float = 1e-2,
-    start: Reals | None = None,
-    tolerance: float = 1e-9,
-    max_steps: int = 400,
-    time_limit: float | None = None,
-    threads: int | None = None,
-    watch: Callable[[Progress], None] | None = None,
-) -> Solution:
-    """Store every fact with the largest normalised margin, to a relative gap, and prove it."""
-    return decide(
-        problem,
-        margin_gap=margin_gap,
-        start=start,
-        tolerance=tolerance,
-        max_steps=max_steps,
-        time_limit=time_limit,
-        threads=threads,
-        watch=watch,
-    ).solution
 
 
 def _whole(least: int, remedy: str) -> Check:
@@ -237,7 +193,7 @@ METHODS: dict[str, Method] = {
         Method("low_rank", low_rank, {"max_steps": _STEPS}, bounds_rank=True, strict=True),
         Method(
             "feasibility",
-            _feasibility,
+            decide,
             {"tolerance": _TOLERANCE, "max_steps": _STEPS},
             bounds_rank=True,
             strict=True,
@@ -245,7 +201,7 @@ METHODS: dict[str, Method] = {
         ),
         Method(
             "margin",
-            _margin,
+            partial(decide, margin_gap=_GAP),
             {
                 "margin_gap": _real("pass a relative gap such as 1e-3", most=1),
                 "tolerance": _TOLERANCE,
