@@ -6,64 +6,98 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from simonides.certificate import Certificate, verify
-    from simonides.estimate import Estimate
-    from simonides.memory.estimator import AssociativeMemory
-    from simonides.problems.decoupled import DecoupledProblem
-    from simonides.problems.original import OriginalProblem
-    from simonides.solvers.deciding.decide import Decision, decide
-    from simonides.theory.capacity import Capacity, capacity
-    from simonides.theory.cone import statistical_dimension
-    from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
-    from simonides.theory.setting import Setting
-    from simonides.theory.spectrum import critical_load
+    from simonides.certificate import Certificate as Certificate
+    from simonides.certificate import Claim as Claim
+    from simonides.certificate import Verification as Verification
+    from simonides.certificate import verify as verify
+    from simonides.estimate import Estimate as Estimate
+    from simonides.failures import BadArgumentError as BadArgumentError
+    from simonides.failures import ConvergenceError as ConvergenceError
+    from simonides.memory.diagnosis import Diagnosis as Diagnosis
+    from simonides.memory.estimator import AssociativeMemory as AssociativeMemory
+    from simonides.memory.noise import NoisyRecall as NoisyRecall
+    from simonides.memory.shortfall import NotAllStoredWarning as NotAllStoredWarning
+    from simonides.planner.plan import Plan as Plan
+    from simonides.planner.plan import plan as plan
+    from simonides.planner.recommend import Recommendation as Recommendation
+    from simonides.planner.recommend import recommend as recommend
+    from simonides.planner.source import read_model as read_model
+    from simonides.problems import ensembles as ensembles
+    from simonides.problems.decoupled import DecoupledProblem as DecoupledProblem
+    from simonides.problems.ensembles import ensemble as ensemble
+    from simonides.problems.original import OriginalProblem as OriginalProblem
+    from simonides.solvers import methods as methods
+    from simonides.solvers.deciding.decide import Decision as Decision
+    from simonides.solvers.deciding.decide import decide as decide
+    from simonides.solvers.deciding.threshold import Threshold as Threshold
+    from simonides.solvers.deciding.threshold import threshold as threshold
+    from simonides.solvers.hinge.low_rank import low_rank as low_rank
+    from simonides.solvers.hinge.margin import maximum_margin as maximum_margin
+    from simonides.solvers.rules.hebbian import hebbian as hebbian
+    from simonides.solvers.rules.pseudo_inverse import pseudo_inverse as pseudo_inverse
+    from simonides.solvers.solution import Progress as Progress
+    from simonides.solvers.solution import Solution as Solution
+    from simonides.solvers.solution import Status as Status
+    from simonides.solvers.solution import Verdict as Verdict
+    from simonides.solvers.training.cross_entropy import cross_entropy as cross_entropy
+    from simonides.solvers.training.gradient import gradient as gradient
+    from simonides.theory.capacity import Capacity as Capacity
+    from simonides.theory.capacity import capacity as capacity
+    from simonides.theory.cone import statistical_dimension as statistical_dimension
+    from simonides.theory.requirements import largest_margin as largest_margin
+    from simonides.theory.requirements import smallest_dimension as smallest_dimension
+    from simonides.theory.requirements import smallest_rank as smallest_rank
+    from simonides.theory.setting import Setting as Setting
+    from simonides.theory.spectrum import critical_load as critical_load
+    from simonides.writing import StorageError as StorageError
 
 __version__ = "0.1.0"
 
 # Names are imported when they are first used, so that importing the package costs nothing.
 _HOMES = {
-    "AssociativeMemory": "simonides.memory.estimator",
-    "Capacity": "simonides.theory.capacity",
-    "Certificate": "simonides.certificate.verifier",
-    "Decision": "simonides.solvers.deciding.decide",
-    "DecoupledProblem": "simonides.problems.decoupled",
-    "Estimate": "simonides.estimate",
-    "OriginalProblem": "simonides.problems.original",
-    "Setting": "simonides.theory.setting",
-    "capacity": "simonides.theory.capacity",
-    "critical_load": "simonides.theory.spectrum",
-    "decide": "simonides.solvers.deciding.decide",
-    "largest_margin": "simonides.theory.requirements",
-    "smallest_dimension": "simonides.theory.requirements",
-    "smallest_rank": "simonides.theory.requirements",
-    "statistical_dimension": "simonides.theory.cone",
-    "verify": "simonides.certificate.verifier",
+    "certificate": "Certificate Claim Verification verify",
+    "estimate": "Estimate",
+    "failures": "BadArgumentError ConvergenceError",
+    "memory.diagnosis": "Diagnosis",
+    "memory.estimator": "AssociativeMemory",
+    "memory.noise": "NoisyRecall",
+    "memory.shortfall": "NotAllStoredWarning",
+    "planner.plan": "Plan plan",
+    "planner.recommend": "Recommendation recommend",
+    "planner.source": "read_model",
+    "problems": "ensembles",
+    "problems.decoupled": "DecoupledProblem",
+    "problems.ensembles": "ensemble",
+    "problems.original": "OriginalProblem",
+    "solvers": "methods",
+    "solvers.deciding.decide": "Decision decide",
+    "solvers.deciding.threshold": "Threshold threshold",
+    "solvers.hinge.low_rank": "low_rank",
+    "solvers.hinge.margin": "maximum_margin",
+    "solvers.rules.hebbian": "hebbian",
+    "solvers.rules.pseudo_inverse": "pseudo_inverse",
+    "solvers.solution": "Progress Solution Status Verdict",
+    "solvers.training.cross_entropy": "cross_entropy",
+    "solvers.training.gradient": "gradient",
+    "theory.capacity": "Capacity capacity",
+    "theory.cone": "statistical_dimension",
+    "theory.requirements": "largest_margin smallest_dimension smallest_rank",
+    "theory.setting": "Setting",
+    "theory.spectrum": "critical_load",
+    "writing": "StorageError",
 }
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = [
-    "AssociativeMemory",
-    "Capacity",
-    "Certificate",
-    "Decision",
-    "DecoupledProblem",
-    "Estimate",
-    "OriginalProblem",
-    "Setting",
-    "capacity",
-    "critical_load",
-    "decide",
-    "largest_margin",
-    "smallest_dimension",
-    "smallest_rank",
-    "statistical_dimension",
-    "verify",
-]
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = import_module(f"{__name__}.{_HOME[name]}")
+    if hasattr(home, name):
+        return getattr(home, name)
+    return import_module(f"{home.__name__}.{name}")  # a module itself: a registry
 
 
 def __dir__() -> list[str]:

@@ -54,8 +54,16 @@ class Claim(StrEnum):
 class Certificate:
     """A claim about one problem and the arrays that prove it.
 
-    ``weights`` for a storable problem, or the factors ``left`` and ``right`` whose product they are;
-    ``pair_facts``, ``pair_rivals`` and ``multipliers`` otherwise.
+    Attributes
+    ----------
+    claim : Claim
+        What it proves.
+    fingerprint : str
+        Digest of the problem.
+    weights : array or None
+        Weights that store the facts; or the factors ``left`` and ``right`` whose product they are.
+    pair_facts, pair_rivals, multipliers : array or None
+        Constraints and their multipliers, which leave no room for a margin.
     """
 
     claim: Claim
@@ -98,10 +106,18 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Verification:
-    """Whether a certificate proves its claim, the bound on the margin, and the reason if not.
+    """Whether a certificate proves its claim.
 
-    ``margin_bound`` is a lower bound of the largest normalised margin if the claim is storable, an
-    upper bound otherwise.
+    Attributes
+    ----------
+    valid : bool
+        Whether it does.
+    claim : Claim
+        What it claims.
+    margin_bound : float
+        A lower bound of the largest normalised margin if the claim is storable, an upper one otherwise.
+    reason : str
+        What is wrong, if it is not valid.
     """
 
     valid: bool
@@ -111,9 +127,33 @@ class Verification:
 
 
 def verify(certificate: Certificate, problem: Instance, *, tolerance: float = 1e-9) -> Verification:
-    """Check a certificate against the problem it is about.
+    """Check a certificate against the problem it is about, in arithmetic with bounded rounding.
 
-    "Not storable" means that no weights have a normalised margin above ``tolerance``.
+    Parameters
+    ----------
+    certificate : Certificate
+        The claim and the arrays that prove it.
+    problem : Problem
+        The problem as it was decided: the fingerprint tells another one.
+    tolerance : float
+        Normalised margin that counts as none: "not storable" means that no weights have one above it.
+
+    Returns
+    -------
+    Verification
+        Whether it is valid, the bound on the largest margin, and the reason if not.
+
+    Raises
+    ------
+    BadArgumentError
+        For a tolerance that is not positive.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, decide
+    >>> problem = OriginalProblem.gaussian(20, 10, seed=0)
+    >>> verify(decide(problem).certificate, problem).valid
+    True
     """
     tolerance = arguments.real(
         "tolerance", tolerance, least=0, open_least=True, remedy="pass a small margin such as 1e-9"

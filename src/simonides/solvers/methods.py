@@ -44,7 +44,7 @@ Check: TypeAlias = Callable[[str, object], Option]
 """Returns an option as the method takes it, or refuses it by its name."""
 
 _GAP = 1e-2
-"""Relative gap at which a margin counts as the largest: far less than margins of instances scatter."""
+"""Relative gap at which a margin counts as the largest: one percent."""
 
 _CALLER_S = ("rank", "seed", "start", "threads", "watch", "time_limit", "max_steps", "tolerance")
 """Options that come from whoever runs a method; a method is passed those that it takes."""

@@ -44,8 +44,18 @@ class Verdict(StrEnum):
 class Progress:
     """One step of a solver: what a person watching wants to know.
 
-    ``violations`` counts the facts not recalled; the margins bracket the largest normalised margin, as
-    far as the solver knows it.
+    Attributes
+    ----------
+    step : int
+        Counted from zero, where the solver starts.
+    objective : float
+        What the solver lowers.
+    violations : int
+        Facts not recalled.
+    seconds : float
+        Since the solver began.
+    margin_lower, margin_upper : float
+        Bracket of the largest normalised margin, as far as the solver knows it.
     """
 
     step: int
@@ -69,12 +79,33 @@ class Multipliers:
 class Solution:
     """Weights and how they were found.
 
-    ``recalled`` counts the facts whose target beats every rival, ``smallest_gap`` is the smallest lead
-    of a target over a rival, ``history`` the steps taken. A rank-bounded solver also leaves its
-    ``factors``, whose product is ``weights``; one that trains leaves its final ``loss``. The margins
-    bracket the largest normalised margin of any weights, as far as the solver's own arithmetic tells; with
-    a ``verdict`` they were proved, and the ``certificate`` is the proof that the verifier accepted.
-    ``interrupted`` and ``timed_out`` say that the weights are the best by then.
+    Attributes
+    ----------
+    weights : array (dim_out, dim_in)
+        The matrix.
+    status : Status
+        How the solver ended.
+    recalled : int
+        Facts whose target beats every rival.
+    smallest_gap : float
+        Smallest lead of a target over a rival.
+    steps, seconds, history
+        How long it took, and the :class:`Progress` of every step.
+    multipliers : Multipliers or None
+        Weights on constraints that bound the margin of any weights.
+    factors : pair of arrays or None
+        Two matrices whose product the weights are, from a rank-bounded solver.
+    loss : float or None
+        The final loss of a solver that trains.
+    margin_lower, margin_upper : float
+        Bracket of the largest normalised margin of any weights: as far as the solver's own arithmetic
+        tells, or as it was proved where there is a verdict.
+    interrupted, timed_out : bool
+        Whether it was cut short; the weights are then the best by then.
+    verdict : Verdict or None
+        What is proved about the facts, by a method that proves.
+    certificate : Certificate or None
+        The proof, as the verifier accepted it.
     """
 
     weights: Reals

@@ -40,10 +40,23 @@ _MANY_STEPS = 100
 class Decision:
     r"""A verdict with its proof, and a bracket of the largest normalised margin.
 
-    The margin is that of :math:`\max_{|W|_F = 1} \min_{ij} (y_i - y_j)^T W x_i / (|y_i - y_j| |x_i|)`; a
-    bound that nothing was proved about is infinite. With a rank bound the lower end is that of weights of
-    this rank; the upper one always holds for any weights. Where the first facts alone told, ``told_by``
-    is their number. ``seconds`` is what it all took, checks included.
+    The margin is that of :math:`\max_{|W|_F = 1} \min_{ij} (y_i - y_j)^T W x_i / (|y_i - y_j| |x_i|)`.
+
+    Attributes
+    ----------
+    verdict : Verdict
+        What is known about the facts.
+    margin_lower, margin_upper : float
+        Proved bounds; infinite where nothing was proved. With a rank bound the lower one is that of weights
+        of this rank; the upper one always holds for any weights.
+    certificate : Certificate or None
+        The proof, as the verifier accepted it.
+    solution : Solution
+        The weights behind it, and what they recall of all facts.
+    seconds : float
+        What it all took, checks included.
+    told_by : int or None
+        Where the first facts alone told, their number.
     """
 
     verdict: Verdict

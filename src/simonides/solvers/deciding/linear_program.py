@@ -31,7 +31,10 @@ _MOST_PAIRS = 10**6
 """Beyond these sizes it would take longer than anything that is worth waiting for."""
 
 _FIRST_RIVALS, _MORE_RIVALS = 4, 2
+"""Rivals of each fact in the first program, and more in each round: few constraints ever matter."""
+
 _MOST_ROUNDS = 40
+"""Rounds end when nothing new is broken; so many have added more constraints than there are parameters."""
 _TOLERANCE = 1e-10
 """The smallest that HiGHS takes."""
 

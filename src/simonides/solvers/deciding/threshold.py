@@ -30,8 +30,16 @@ _FIRST_STRIDE = 0.02
 class Threshold:
     """The largest number of facts with a proof that they can be stored.
 
-    ``open`` counts the larger numbers tried that were neither proved nor disproved; with a rank bound
-    these are searches that failed.
+    Attributes
+    ----------
+    facts : int
+        That number.
+    open : int
+        Larger numbers tried that were neither proved nor disproved; with a rank bound, failed searches.
+    decisions : int
+        Numbers tried.
+    seconds : float
+        What it all took.
     """
 
     facts: int
@@ -49,14 +57,36 @@ def threshold(
     threads: int | None = None,
     watch: Callable[[int, str], None] | None = None,
 ) -> Threshold:
-    """Find how many facts of an instance can be stored.
+    """Find how many facts of an instance can be stored, by bisection with a proof on both sides.
 
-    ``draw(n)`` returns the problem of its first n facts, of which there are at most ``most`` (for data
-    of your own: ``threshold(problem.prefix, guess, most=problem.facts)``); ``guess``, say the predicted
-    capacity, is where the search begins. ``watch`` is called with each number of facts tried and the
-    verdict.
+    Parameters
+    ----------
+    draw : callable
+        Returns the problem of the first n facts; for data of your own ``problem.prefix``.
+    guess : float
+        Where the search begins, say the predicted capacity.
+    most : int, optional
+        How many facts there are.
+    rank : int, optional
+        Rank bound; a search that fails then proves nothing.
+    threads : int, optional
+        Threads to use.
+    watch : callable, optional
+        Called with each number of facts tried, and the verdict.
 
-    >>> from simonides.problems.original import OriginalProblem
+    Returns
+    -------
+    Threshold
+        The largest number proved storable, and how many larger ones stayed open.
+
+    Raises
+    ------
+    BadArgumentError
+        If more facts are needed than can be drawn.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
     >>> threshold(lambda facts: OriginalProblem.gaussian(facts, 6, seed=0), guess=12).facts
     15
     """

@@ -37,19 +37,40 @@ if TYPE_CHECKING:
     from simonides.solvers.solution import Progress
 
 _LONGEST_CG = 400
+"""Iterations for a Newton direction; near capacity, where most are needed, a step takes about a hundred."""
+
 _EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.3
+"""Residuals of Newton equations: once active pairs have settled, and before, by what a pass costs."""
+
 _HEADROOM = 0.9
 """Fraction of the tolerance at which a bound is good enough: who checks it adds the rounding."""
 
 _COSTLY_PASS = 15
+"""Curvature products that a pass over all rivals may cost before it pays to solve more exactly."""
+
 _SETTLED = 0.1
+"""Relative change in the number of active pairs below which they count as settled."""
+
 _DAMPING = 1e-11
+"""Of the mean curvature: keeps directions that no active pair sees finite, and changes no other."""
+
 _SUFFICIENT_DECREASE = 1e-4
+"""Share of the predicted decrease that a step must bring: Armijo's customary value."""
+
 _SHORTEST_STEP = 1e-12
+"""A shorter step changes nothing in double precision."""
+
 _RESOLUTION = 1e-12
+"""Relative decrease that the objective, a sum of many terms, still resolves."""
+
 _MANY_RECALLED, _MOST_RECALLED = 0.4, 0.55
+"""Shares of facts recalled that promise all, after a step that gained a lot and after any."""
+
 _LARGE_GAIN = 0.8
+"""Ratio of objectives below which a step has gained a lot."""
+
 _MOST_DOUBLINGS = 10
+"""A thousandfold scale in all: beyond it hardly a pair is active."""
 
 
 def feasibility(

@@ -15,8 +15,13 @@ if TYPE_CHECKING:
     from simonides.solvers.hinge.hinge import HingeProblem
 
 _PAIRS_PER_PARAMETER = 0.5
+"""Active pairs at the start: near capacity the end has about one for each parameter."""
+
 _LEAST_REACH, _LARGEST_REACH = 0.5, 40.0
+"""Margins to start from, in typical deviations of off-target scores: no Gaussian reaches further."""
+
 _LEAST_DEVIATION = 1e-6
+"""Of the typical one: facts whose image vanishes must not divide by zero."""
 
 
 def scaled(task: HingeProblem, weights: Reals | None = None) -> Reals:

@@ -29,13 +29,28 @@ if TYPE_CHECKING:
     from simonides.solvers.solution import Progress
 
 _LONGEST_CG = 200
+"""Iterations for a direction: half of those of ``feasibility``, as its equations are damped."""
+
 _FORCING = 0.1
+"""Directions are wanted roughly: the damping changes at every step."""
+
 _FIRST_DAMPING = 1e-2
+"""In units of the mean curvature; it adapts within a few steps from anywhere near."""
+
 _LEAST_DAMPING, _MOST_DAMPING = 1e-8, 1e6
+"""Less is lost in single precision; with more a step moves nothing, and the search has ended."""
+
 _MOSTLY_RECALLED = 0.4
+"""Share of facts recalled from which on a smaller margin is asked for, as in ``feasibility``."""
+
 _MOST_DOUBLINGS = 10
+"""A thousandfold scale in all: beyond it hardly a pair is active."""
+
 _STALLED = 1e-5
+"""Relative gain of a step that counts as none."""
+
 _PATIENCE = 20
+"""Steps without gain in a row after which the search has ended."""
 
 
 def low_rank(
@@ -48,11 +63,44 @@ def low_rank(
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Search for weights of a given rank that store all facts; without one, of any.
+    """Search for two factors whose product stores all facts.
 
-    It starts from the truncated singular value decomposition of ``start``, or of the Hebbian weights.
     Ending without success is ``converged`` where no step improves any more, ``stopped`` at a limit or
     when interrupted; neither says that the facts cannot be stored.
+
+    Parameters
+    ----------
+    problem : Problem
+        The facts.
+    rank : int, optional
+        Inner dimension of the factors. Default: the largest a matrix of this shape has.
+    start : array (dim_out, dim_in), optional
+        Weights whose truncated singular value decomposition to start from. Default: the Hebbian ones.
+    max_steps : int
+        Most steps to take.
+    time_limit : float, optional
+        Seconds after which the best so far is returned. So it is when interrupted.
+    threads : int, optional
+        Threads to use; the answer does not depend on it.
+    watch : callable, optional
+        Called with the :class:`Progress` of every step.
+
+    Returns
+    -------
+    Solution
+        The weights, and their ``factors`` (dim_out, rank) and (dim_in, rank).
+
+    Raises
+    ------
+    BadArgumentError
+        For a rank that no matrix of this shape has.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> solution = low_rank(OriginalProblem.gaussian(20, 12, seed=0), rank=6)
+    >>> solution.recalled, solution.factors[0].shape
+    (20, (12, 6))
     """
     rank = checked.rank(min(problem.dim_in, problem.dim_out) if rank is None else rank, problem)
     limits = Limits(max_steps, time_limit)

@@ -30,10 +30,19 @@ if TYPE_CHECKING:
     from simonides.solvers.solution import Multipliers, Progress
 
 _FALL = 0.1
+"""Factor of the ridge from one centre to the next: fourteen of them take it to rounding."""
+
 _FORCING = (1e-4, 0.1)
+"""Newton equations are solved no more exactly than single precision can, and no less than helps."""
+
 _CENTRED = 0.03
+"""Slope left, in that of the ridge, at which a point is close enough to its centre to go on."""
+
 _SAFETY = 0.3
+"""Share of that slope that a Newton equation may leave, so that one step usually centres."""
+
 _LEAST_RIDGE = 1e-14
+"""Of the first ridge: below, the bracket is as narrow as rounding lets it be."""
 
 
 def maximum_margin(
@@ -47,10 +56,44 @@ def maximum_margin(
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Store the facts with the largest normalised margin, to a relative duality gap of ``gap``.
+    """Store the facts with the largest normalised margin.
 
-    The solution's margins are the bracket, and its multipliers prove the upper one. If the facts
-    cannot be stored it is that of ``feasibility``.
+    Parameters
+    ----------
+    problem : Problem
+        The facts.
+    gap : float
+        Relative gap between the bounds at which to end.
+    start : array (dim_out, dim_in), optional
+        Weights whose direction to start from.
+    tolerance : float
+        Normalised margin that counts as none.
+    max_steps : int
+        Most steps to take.
+    time_limit : float, optional
+        Seconds after which the best so far is returned. So it is when interrupted.
+    threads : int, optional
+        Threads to use; the answer does not depend on it.
+    watch : callable, optional
+        Called with the :class:`Progress` of every step.
+
+    Returns
+    -------
+    Solution
+        Its margins are the bracket, and its multipliers prove the upper one. If the facts cannot be stored
+        it is that of ``feasibility``.
+
+    Raises
+    ------
+    BadArgumentError
+        For a gap that is not between 0 and 1.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> solution = maximum_margin(OriginalProblem.gaussian(20, 12, seed=0))
+    >>> solution.margin_upper / solution.margin_lower < 1.01
+    True
     """
     gap = arguments.real(
         "gap", gap, least=0, most=1, open_least=True, remedy="pass a relative gap such as 1e-3"

@@ -21,7 +21,24 @@ def hebbian_weights(problem: Problem) -> Reals:
 
 
 def hebbian(problem: Problem) -> Solution:
-    """Store facts by the Hebbian rule."""
+    """Store facts by the Hebbian rule, in one matrix product (eq. D.1).
+
+    Parameters
+    ----------
+    problem : Problem
+        The facts.
+
+    Returns
+    -------
+    Solution
+        The weights, the sum over facts of target times input, and what they recall.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> hebbian(OriginalProblem.gaussian(10, 40, seed=0)).recalled
+    10
+    """
     began = time.perf_counter()
     weights = hebbian_weights(problem)
     recall = problem.recall(problem.images(weights))

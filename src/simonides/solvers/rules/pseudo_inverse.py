@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
 
 _LARGEST_RIDGE = 1e12
+"""Beyond it the weights are the Hebbian ones to all digits, and soon underflow."""
 
 
 def pseudo_inverse_weights(problem: Problem, *, ridge: float = 0.0) -> Reals:
@@ -49,12 +50,34 @@ def pseudo_inverse_weights(problem: Problem, *, ridge: float = 0.0) -> Reals:
 
 
 def pseudo_inverse(problem: Problem, *, ridge: float = 0.0) -> Solution:
-    """Store facts by least squares; see ``pseudo_inverse_weights`` for what ``ridge`` means.
+    """Store facts by least squares.
 
     Independent inputs, at most as many as their dimension, are mapped onto their targets exactly. Even
     then a fact is recalled only if its output has a larger product with itself than with any rival,
-    as is sure for outputs of equal length and likely for Gaussian ones. ``loss`` is the mean squared
-    error, over facts and output coordinates.
+    as is sure for outputs of equal length and likely for Gaussian ones.
+
+    Parameters
+    ----------
+    problem : Problem
+        The facts.
+    ridge : float
+        Penalty on the weights, in units of the inputs' mean eigenvalue (``pseudo_inverse_weights``).
+
+    Returns
+    -------
+    Solution
+        The weights; ``loss`` is the mean squared error, over facts and output coordinates.
+
+    Raises
+    ------
+    BadArgumentError
+        For a ridge below zero.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> pseudo_inverse(OriginalProblem.gaussian(20, 20, seed=0)).recalled
+    20
     """
     began = time.perf_counter()
     weights = pseudo_inverse_weights(problem, ridge=ridge)

@@ -51,6 +51,8 @@ if TYPE_CHECKING:
 
 _PRECISIONS: tuple[Precision, ...] = ("float32", "float64")
 _PATIENCE = 20
+"""Steps over which single precision is given the chance to gain something before double takes over."""
+
 _RESOLUTION = 4.0
 """Losses closer than this, in units of rounding, count as equal."""
 
@@ -61,7 +63,10 @@ With fewer it gains no time, and searches at rank 3 of 25 dimensions ended with 
 """
 
 _SMALL_FACTOR = 1e-3
+"""Length of columns that start at random: small against those that mean something, whose length is one."""
+
 _SETTLING = 10
+"""Steps over which a least gain is taken: single ones gain little now and then."""
 
 
 def cross_entropy(
@@ -78,21 +83,55 @@ def cross_entropy(
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Minimise the mean cross-entropy of all candidates.
+    """Minimise the mean cross-entropy of all candidates, to convergence (eq. A.1).
 
-    With a ``rank`` it minimises over factors U (dim_out, rank) and V (dim_in, rank) of the weights, from
-    the best approximation of that rank to the first full step. That is not convex: far beyond
+    It ends when every fact is recalled (``STORED``), when the gradient is ``tolerance`` times the size of
+    its terms (``CONVERGED``), or at a limit. With a rank bound the problem is not convex: far beyond
     capacity all starts tried led to the same minimum; close to it losses differed by about 0.2 percent.
 
-    ``start`` gives weights to start from instead of zero. Factors take their leading singular vectors,
-    and small random columns drawn from ``seed`` where there are too few.
+    Parameters
+    ----------
+    problem : Problem
+        The facts.
+    rank : int, optional
+        Minimise over factors U (dim_out, rank) and V (dim_in, rank), from the best approximation of that
+        rank to the first full step.
+    start : array (dim_out, dim_in), optional
+        Weights to start from instead of zero. Factors take their leading singular vectors, and small random
+        columns where there are too few.
+    seed : int
+        Of these columns.
+    tolerance : float
+        Length of the gradient over that of its terms at which it counts as zero.
+    max_steps : int
+        Most steps to take.
+    time_limit : float, optional
+        Seconds after which the best so far is returned. So it is when interrupted.
+    threads : int, optional
+        Threads to use; the answer does not depend on it.
+    watch : callable, optional
+        Called with the :class:`Progress` of every step.
+    until_stored : bool
+        Whether to end once every fact is recalled.
+    least_gain : float
+        End also once ten steps together have lowered the loss by less than this share of it: for curves,
+        of which the last digits are not seen.
 
-    It ends when every fact is recalled (``STORED``, unless ``until_stored`` is False), when the gradient
-    is ``tolerance`` times the size of its terms (``CONVERGED``), or at ``max_steps``. With a ``least_gain``
-    it also ends (``STOPPED``) once ten steps together have lowered the loss by less than this share of
-    it: for curves, of which the last digits are not seen. ``watch`` is called after every step.
-    Interrupted or after ``time_limit`` seconds it returns the best so far. Results do not depend on
-    ``threads``.
+    Returns
+    -------
+    Solution
+        The weights, ``factors`` with a rank, and ``loss``.
+
+    Raises
+    ------
+    BadArgumentError
+        For an option out of its range.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> cross_entropy(OriginalProblem.gaussian(40, 12, seed=0)).recalled
+    40
     """
     rank = None if rank is None else checked.rank(rank, problem)
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")

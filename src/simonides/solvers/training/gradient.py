@@ -64,24 +64,62 @@ def gradient(
     until_stored: bool = True,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Train by gradient descent with Adam, as the paper does.
+    """Train by full-batch gradient descent with Adam, as the paper does.
 
-    ``loss`` is the name of one, or any object with the methods of
-    :class:`~simonides.theory.losses.TrainableLoss`. With a ``rank`` the weights are the product of two
-    layers, U V^T. Entries of the weights, or of both layers, start with standard deviation ``scale``,
-    drawn from ``seed``.
+    The paper leaves ``learning_rate``, ``scale`` and ``warm_up`` open. The defaults did best at dimensions
+    25 and 50 and 5,000 steps. Beyond capacity they do not matter: rates from 0.003 to 0.1, scales from
+    0.001 to 0.1 and warm-ups up to 500 all reach the minimum to five digits. Scales and warm-ups matter
+    little below it too. Rates do where facts only just fit: those below 0.03 run out of steps, and two
+    layers take several times as many at 0.1. There no rate stores all that ``cross_entropy`` does. It is
+    never ``CONVERGED``: whether facts not recalled could be, Adam does not tell.
 
-    The paper leaves ``learning_rate``, ``scale`` and ``warm_up`` open. The defaults (a rate of 0.1, with
-    two layers 0.03) did best at dimensions 25 and 50 and 5,000 steps. Beyond capacity they do not matter:
-    rates from 0.003 to 0.1, scales from 0.001 to 0.1 and warm-ups up to 500 all reach the minimum to
-    five digits. Scales and warm-ups matter little below it too. Rates do where facts only just fit:
-    those below 0.03 run out of steps, and two layers take several times as many at 0.1. There no rate
-    stores all that ``cross_entropy`` does.
+    Parameters
+    ----------
+    problem : Problem
+        The facts.
+    rank : int, optional
+        Train two layers, U V^T, of this inner dimension.
+    loss : str or TrainableLoss
+        ``"cross_entropy"``, ``"squared_hinge"``, yours as ``module:Class``, or any object with the methods
+        of :class:`~simonides.theory.losses.TrainableLoss`.
+    seed : int
+        Of the first weights.
+    learning_rate : float, optional
+        The largest step. Default: 0.1, with two layers 0.03.
+    max_steps : int
+        Most steps to take.
+    time_limit : float, optional
+        Seconds after which the best so far is returned. So it is when interrupted.
+    threads : int, optional
+        Threads to use; the answer does not depend on it.
+    watch : callable, optional
+        Called with the :class:`Progress` of every step.
+    warm_up : int
+        Steps over which the rate rises.
+    scale : float
+        Standard deviation of the first weights' entries, or of both layers'.
+    backend, device : str
+        "torch" does the same steps from the same start with PyTorch, on its device; both agree to rounding.
+    dtype : {"float32", "float64"}
+        Precision of training.
+    until_stored : bool
+        Whether to end once every fact is recalled.
 
-    ``backend`` "torch" does the same steps from the same start with PyTorch, on its ``device``; both agree
-    to rounding. ``dtype`` is the precision of training, "float32" or "float64". ``watch`` is called
-    after every step. Interrupted or after ``time_limit`` seconds it returns the best so far. It is never
-    ``CONVERGED``: whether facts not recalled could be, Adam does not tell.
+    Returns
+    -------
+    Solution
+        The weights, ``factors`` with a rank, and ``loss``.
+
+    Raises
+    ------
+    BadArgumentError
+        For an option out of its range, or a backend that is not installed.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> gradient(OriginalProblem.gaussian(20, 12, seed=0), max_steps=500).recalled
+    20
     """
     rank = None if rank is None else checked.rank(rank, problem)
     objective = loss_named(loss)

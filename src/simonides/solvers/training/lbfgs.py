@@ -16,9 +16,14 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 _PAIRS = 30
+"""Steps remembered: their products cost little beside a pass over all scores."""
+
 _SUFFICIENT_DECREASE = 1e-4
 _SUFFICIENT_FLATTENING = 0.9
+"""Wolfe's conditions with their customary values for quasi-Newton directions."""
+
 _MOST_TRIALS = 30
+"""Halvings from a unit step to below single precision's rounding."""
 
 
 class Point(Protocol):
