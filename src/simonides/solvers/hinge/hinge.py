@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from simonides.threads import Each
 
 SLACK_PRICE = 20.0
-"""Seven decisions at dimensions 30 and 60 took 66 Newton steps at 20, 72 to 80 from 5 to 2,000, 139 at 1."""
+"""Seven decisions at dimensions 30 and 60 took 66 steps at 20, 72 to 80 from 5 to 2,000, 139 at 1."""
 
 _MOST_GROWTH = 4.0
 """A step after which so many times more pairs are close was too long."""
