@@ -6,10 +6,10 @@ from drawn import fitted, gaussian
 
 from simonides import AssociativeMemory, OriginalProblem, capacity, verify
 from simonides.certificate import Claim
-from simonides.memory.attempt import attempt
-from simonides.memory.largest_subset import store_most
+from simonides.memory.facts import Facts
 from simonides.memory.recipe import Recipe
 from simonides.memory.shortfall import NotAllStoredWarning
+from simonides.memory.storing import Storing
 from simonides.solvers.rules.hebbian import hebbian
 from simonides.solvers.training.cross_entropy import cross_entropy
 
@@ -97,16 +97,18 @@ def test_beyond_capacity_at_bounded_rank():
 
 
 @pytest.mark.parametrize(("facts", "all_fit"), [(60, True), (200, False)])
-def test_nothing_more_is_tried_once_all_facts_are_stored(facts, all_fit):
-    # In 20 dimensions training stores 60 facts, of which the rule lost some; 200 are too many.
-    problem = OriginalProblem(*gaussian(facts, 20))
-    first, tried = hebbian(problem), []
+def test_nothing_more_is_tried_once_all_facts_are_stored(facts, all_fit, monkeypatch):
+    # In 20 dimensions training stores 60 facts; 200 are too many. The first attempt is to lose some.
+    tried = []
 
-    def counted(part, recipe, start):
+    def counted(part, recipe, start=None):
         tried.append(part.facts)
-        return attempt(part, recipe, start)
+        return hebbian(part)
 
-    best = store_most(problem, Recipe(), counted, first, guess=0.8 * facts)
-    assert first.recalled < facts
-    assert (best.recalled == facts) == all_fit
-    assert bool(tried) != all_fit
+    monkeypatch.setattr("simonides.memory.storing.attempt", counted)
+    problem = OriginalProblem(*gaussian(facts, 20))
+    storing = Storing(Facts(problem.inputs, problem.outputs, problem.targets), Recipe())
+    storing.search()
+    assert hebbian(problem).recalled < facts
+    assert bool(storing.outcome().stored.all()) == all_fit
+    assert (len(tried) == 1) == all_fit

@@ -121,7 +121,7 @@ def test_what_is_added_is_named_as_it_was_passed(arrays, reason):
     ("options", "reason"),
     [
         ({"method": "magic"}, "method = 'magic'"),
-        ({"method": "low_rank"}, "rank = None must be given"),
+        ({"method": "no_such_module:rule"}, "method = 'no_such_module:rule'"),
         ({"method": "margin", "rank": 2}, "method='low_rank'"),
         ({"rank": 0}, "rank = 0"),
         ({"rank": 9}, "at most 8"),

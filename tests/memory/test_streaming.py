@@ -12,7 +12,7 @@ from simonides import AssociativeMemory, OriginalProblem, decide, verify
 from simonides.certificate import Claim
 from simonides.memory.budget import is_mapped
 from simonides.memory.facts import Facts
-from simonides.memory.mapped import MappedProblem
+from simonides.memory.streaming import MappedProblem
 
 
 def mapped(path, array):

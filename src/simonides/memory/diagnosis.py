@@ -16,8 +16,13 @@ if TYPE_CHECKING:
     from simonides.theory.capacity import Capacity
 
 _EDGES = np.linspace(-6.0, 12.0, 181)
+"""Of bins a tenth of a deviation wide. Any range with nearly all scores does: those beyond still count."""
+
 _DRAWS = 4
+"""Random matrices whose spectra are averaged. Any small number does: a spectrum hardly fluctuates."""
+
 _SEED = 0
+"""Of these matrices: any does, always the same one makes diagnoses repeatable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,10 +31,28 @@ class Diagnosis:
 
     Scores and leads are in units of the off-target scores' deviation
     (:func:`simonides.memory.scoring.score_unit`); the mean score of all outputs is taken off each input's.
-    Densities are per unit of score, at the middles of bins (``score``); what lies beyond the bins counts
-    in their total. ``singular_values`` are in units of their root mean square over the smaller
-    dimension, falling; ``singular_values_theory`` are those of a random matrix of this shape, cut to
-    the rank, which is what theory expects at capacity. Theory is for random vectors without structure.
+    Theory is for random vectors without structure.
+
+    Attributes
+    ----------
+    score : array (bins,)
+        Middles of the bins of the densities.
+    target_density, best_rival_density, rival_density : array (bins,)
+        Densities of scores; what lies beyond the bins counts in their total.
+    target_density_theory, rival_density_theory : array (bins,)
+        Those of a memory at capacity.
+    leads : array (facts,)
+        How far each target is above its best rival.
+    margin : float
+        The lead that was to be reached.
+    singular_values, singular_values_theory : array (min(dim_in, dim_out),)
+        Falling, in units of their root mean square; theory's are those of a random matrix of this shape,
+        cut to the rank, which is what it expects at capacity.
+    facts, stored : int
+        How many facts there are, and how many of them are stored.
+    load, capacity : float, Capacity
+        Facts for this shape, and theory's.
+
     """
 
     score: Reals

@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simonides import archives, arguments
 from simonides.certificate import Claim
+from simonides.interrupts import Keyboard
 from simonides.memory import files
 from simonides.memory.budget import is_mapped
 from simonides.memory.diagnosis import diagnose
-from simonides.memory.facts import Facts, numbers_of, unit_rows
-from simonides.memory.files import Saved
-from simonides.memory.incremental import cleared, with_added, without
-from simonides.memory.inputs import checked_inputs
+from simonides.memory.facts import Facts, checked_inputs, cleared
 from simonides.memory.noise import noisy_recall
-from simonides.memory.packing import packed, unpacked
-from simonides.memory.progress_bar import facts_bar
+from simonides.memory.recalling import LinearRecall
 from simonides.memory.recipe import Recipe, seed_of
-from simonides.memory.scoring import Scorer
 from simonides.memory.shortfall import NotAllStoredWarning, shortfall
-from simonides.memory.storing import store
+from simonides.memory.storing import Storing
 from simonides.memory.torch_bridge import to_layers, weights_of
 from simonides.problems import checked
 from simonides.problems.contradictions import clashing, empty
@@ -33,40 +27,70 @@ from simonides.problems.contradictions import clashing, empty
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from simonides.arrays import Integers, Reals
+    from simonides.arrays import Reals
     from simonides.memory.diagnosis import Diagnosis
     from simonides.memory.noise import NoisyRecall
     from simonides.memory.storing import Stored
     from simonides.problems.original import OriginalProblem
 
 
-class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
-    """A matrix W that recalls, for an input x, the output y with the largest score y^T W x.
+class AssociativeMemory(LinearRecall):
+    r"""A matrix that recalls, for an input, the output with the largest score.
 
-    ``fit(X, y)`` takes the target embedding of each row; equal rows of y are one output, which their
-    inputs share. ``fit(X, outputs=E, targets=t)`` numbers the rows of E instead. ``predict`` returns the
-    number of the recalled output, a row of ``outputs_``.
+    .. math:: \hat y(x) = \arg\max_j \, y_j^T W x
 
-    ``method``: "feasibility" stores every fact if any weights do, and proves it if none do; "margin" with
-    the largest normalised margin; "low_rank" in two factors of inner dimension ``rank``;
-    "cross_entropy", "gradient" by training; "pseudo_inverse", "hebbian" by rule. With ``rank``, every
-    method but "margin" returns two factors. A fact counts as stored if its target leads every rival by
-    ``margin``, in units of the off-target scores' deviation, as in :func:`simonides.capacity`; any
-    lead will do at zero. ``whiten`` solves in whitened coordinates, ``normalize_outputs`` scores against
-    outputs of unit length. ``max_memory`` bounds what fitting may take, in bytes; ``random_state`` seeds
-    what is drawn (None is seed 0); ``progress`` shows a bar.
+    A fact is stored if its target wins (eq. 1), by ``margin`` if there is one.
 
-    After fitting: ``weights_`` (dim_out, dim_in), ``factors_`` (two matrices, or None), ``outputs_``,
-    ``inputs_`` and ``targets_`` (the facts), ``n_stored_``, ``failed_`` (the rows that are not stored),
-    ``capacity_`` (theory for this shape), ``load_``, ``certificate_`` (if every fact is stored the proof
-    that ``weights_`` recall all, else that no weights do, or None), ``n_iter_``. If some facts are not
-    stored there is a :class:`~simonides.memory.shortfall.NotAllStoredWarning`.
+    Parameters
+    ----------
+    method : str
+        A name of :data:`simonides.solvers.methods.METHODS`: "feasibility" stores every fact if any weights
+        do, and proves it if none do; "margin" with the largest normalised margin; "low_rank" in two
+        factors; "cross_entropy" and "gradient" by training; "pseudo_inverse" and "hebbian" by rule. Or a
+        function of yours, ``"module:function"``, that returns the weights of a problem.
+    rank : int, optional
+        Inner dimension of two factors, which every method but "margin" then returns.
+    margin : float
+        Lead over every rival that counts as stored, in units of the off-target scores' deviation, as in
+        :func:`simonides.capacity`. Any lead will do at zero.
+    whiten : bool
+        Solve in whitened coordinates.
+    normalize_outputs : bool
+        Score against outputs of unit length.
+    max_memory : int, optional
+        Bytes that fitting may take beside the facts.
+    random_state : int, Generator or RandomState, optional
+        Seed of what is drawn; None is seed 0.
+    progress : bool
+        Show a bar.
 
+    Attributes
+    ----------
+    weights_ : array (dim_out, dim_in)
+        The matrix W.
+    factors_ : tuple of two arrays, or None
+        Left and right, of which W is left times right transposed.
+    outputs_, inputs_, targets_ : array
+        The facts: distinct outputs, inputs, and the number of each input's output.
+    n_stored_ : int
+        How many facts are stored.
+    failed_ : array
+        Rows of those that are not.
+    certificate_ : Certificate or None
+        If every fact is stored the proof that ``weights_`` recall all, else that no weights do.
+    capacity_, load_ : Capacity, float
+        Theory for this shape and random vectors, and how much of it the facts ask for.
+    n_iter_ : int
+        Steps of the search.
+
+    Examples
+    --------
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.standard_normal((2, 60, 20))
     >>> memory = AssociativeMemory().fit(X, Y)
     >>> memory.score(X, Y), memory.predict(X[:3]).tolist()
     (1.0, [0, 1, 2])
+
     """
 
     def __init__(
@@ -93,69 +117,91 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     def fit(
         self, X: Any, y: Any = None, *, outputs: Any = None, targets: Any = None
     ) -> AssociativeMemory:
-        """Store the facts X -> y, or X -> outputs[targets]."""
+        """Store facts.
+
+        Interrupted, it keeps the best weights by then, or those that the search starts from, and raises.
+
+        Parameters
+        ----------
+        X : array (facts, dim_in)
+            An input a row. A memory-mapped file stays one.
+        y : array (facts, dim_out), optional
+            The target embedding of each row; equal rows are one output, which their inputs share.
+        outputs : array (candidates, dim_out), optional
+            All outputs, instead of y.
+        targets : array of int (facts,), optional
+            The row of ``outputs`` that belongs to each input.
+
+        Returns
+        -------
+        AssociativeMemory
+            Itself.
+
+        Raises
+        ------
+        BadArgumentError
+            For options or arrays that make no facts; the memory stays as it was.
+        KeyboardInterrupt
+            If it was interrupted; the message says what is stored.
+
+        Warns
+        -----
+        NotAllStoredWarning
+            If some facts are not stored.
+
+        """
         recipe = self._recipe()
         inputs = checked_inputs(X, self, to_store=True)
         facts = Facts.read(inputs, y, outputs, targets, normalize=recipe.normalize_outputs)
         return self._store(facts, recipe, like=X)
 
-    def predict(self, X: Any) -> Integers:
-        """Return the number of the output recalled for each input."""
-        check_is_fitted(self)
-        return self._scorer().best(self._inputs(X))
-
-    def predict_topk(self, X: Any, k: int = 5) -> Integers:
-        """Return the numbers of the ``k`` outputs with the largest scores, best first."""
-        check_is_fitted(self)
-        k = arguments.whole("k", k, remedy="pass how many outputs to list")
-        if k > len(self.outputs_):
-            raise arguments.refuse("k", k, f"at most {len(self.outputs_)}", "there are no more")
-        return self._scorer().top(self._inputs(X), k)
-
-    def decision_function(self, X: Any) -> Reals:
-        """Return the score of every output for every input, shape (inputs, outputs)."""
-        check_is_fitted(self)
-        inputs = self._inputs(X)
-        needed = 8 * len(inputs) * len(self.outputs_)
-        if self.max_memory is not None and needed > self.max_memory:
-            raise arguments.refuse(
-                "max_memory",
-                self.max_memory,
-                f"at least {needed} bytes for all scores at once",
-                "use predict or predict_topk, which go block by block",
-            )
-        return self._scorer().scores(np.asarray(inputs, dtype=np.float64))
-
-    def score(self, X: Any, y: Any) -> float:
-        """Return the fraction of inputs whose output is recalled.
-
-        y holds embeddings, or numbers of outputs. An embedding that is not among the outputs is never
-        recalled.
-        """
-        check_is_fitted(self)
-        recalled = self.predict(X)
-        wanted = numbers_of(y, self.outputs_)
-        if len(wanted) != len(recalled):
-            raise arguments.refuse(
-                "y.shape", np.shape(y), f"with {len(recalled)} rows", "one per row of X"
-            )
-        return float(np.mean(recalled == wanted))
-
     def add(self, X: Any, y: Any = None, *, targets: Any = None) -> AssociativeMemory:
-        """Store further facts beside those stored, starting from the weights as they are if a method can.
+        """Store further facts beside those stored, from the weights as they are if the method can.
 
-        ``y`` holds target embeddings, those that are new becoming outputs; ``targets`` numbers of outputs.
+        Parameters
+        ----------
+        X : array (new facts, dim_in)
+            An input a row.
+        y : array (new facts, dim_out), optional
+            Target embeddings; those that are new become outputs.
+        targets : array of int (new facts,), optional
+            Numbers of outputs that there are, instead.
+
+        Returns
+        -------
+        AssociativeMemory
+            Itself.
+
+        Raises
+        ------
+        BadArgumentError, KeyboardInterrupt
+            As :meth:`fit` does.
+
         """
         inputs, recipe = self._inputs(X, to_store=True), self._recipe()
-        facts = with_added(self.facts_, inputs, y, targets, normalize=recipe.normalize_outputs)
+        facts = self.facts_.with_added(inputs, y, targets, normalize=recipe.normalize_outputs)
         return self._store(facts, recipe, self.weights_)
 
     def forget(self, indices: Any) -> AssociativeMemory:
-        """Store all facts but those at ``indices``, starting from weights that know nothing of these.
+        """Store all facts but some, from weights that know nothing of these.
 
-        The others close ranks: row numbers of facts change, numbers of outputs do not.
+        Parameters
+        ----------
+        indices : array of int
+            Rows of facts. The others close ranks: their numbers change, those of outputs do not.
+
+        Returns
+        -------
+        AssociativeMemory
+            Itself.
+
+        Raises
+        ------
+        BadArgumentError, KeyboardInterrupt
+            As :meth:`fit` does.
+
         """
-        facts, gone = without(self.facts_, indices)
+        facts, gone = self.facts_.without(indices)
         return self._store(facts, self._recipe(), cleared(self.weights_, gone))
 
     def recall_under_noise(
@@ -163,7 +209,20 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     ) -> NoisyRecall:
         """Return the fraction of facts recalled against Gaussian noise on the inputs, and its prediction.
 
-        ``noise`` lists standard deviations per coordinate; see :mod:`simonides.memory.noise`.
+        Parameters
+        ----------
+        noise : array, optional
+            Standard deviations per coordinate; nine by default, up to that of the inputs themselves.
+        trials : int
+            How often noise is drawn.
+        most_facts : int
+            Look at so many facts at most, spread over all.
+
+        Returns
+        -------
+        NoisyRecall
+            Curves, with the equations in :mod:`simonides.memory.noise`.
+
         """
         facts, rng = self.facts_, np.random.default_rng(seed_of(self.random_state))
         return noisy_recall(
@@ -179,7 +238,11 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
     def diagnose(self) -> Diagnosis:
         """Return scores, leads, singular values and load beside theory's.
 
-        :func:`simonides.figures.memory.diagnosis` draws it.
+        Returns
+        -------
+        Diagnosis
+            Printed, it is one line; :func:`simonides.figures.memory.diagnosis` draws it.
+
         """
         facts = self.facts_
         return diagnose(
@@ -192,16 +255,37 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
         )
 
     def save(self, path: str | Path, *, facts: bool = True) -> Path:
-        """Write the memory as ``.npz`` or ``.safetensors``; without facts it can only recall."""
+        """Write the memory to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ending in ``.npz`` or ``.safetensors``.
+        facts : bool
+            Without them it can only recall.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        """
         check_is_fitted(self)
-        return files.write(path, packed(self, facts=facts))
+        return files.write(path, files.packed(self, facts=facts))
 
     @classmethod
     def load(cls, path: str | Path) -> AssociativeMemory:
-        """Read a memory that ``save`` wrote; nothing in the file is ever executed."""
+        """Read a memory that ``save`` wrote; nothing in the file is ever executed.
+
+        Raises
+        ------
+        BadArgumentError
+            If the file is no such memory; the message says why.
+
+        """
         saved = files.read(path)
         try:
-            return unpacked(saved, cls())
+            return files.unpacked(saved, cls())
         except archives.UNREADABLE as error:
             raise files.refusal(path, error) from None
 
@@ -218,24 +302,12 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
         """
         weights, factors = weights_of(layer)
         outputs = np.eye(len(weights)) if outputs is None else outputs
-        arrays = {
-            "outputs": checked.matrix("outputs", outputs, columns=len(weights)),
-            "targets": np.zeros(0, dtype=np.int64),
-            "failed": np.zeros(0, dtype=np.int64),
-        }
-        if factors is None:
-            arrays["weights"] = weights
-        else:
-            arrays["left"], arrays["right"] = factors
-        rank = None if factors is None else factors[0].shape[1]
-        blank = cls(rank=rank)
-        note = {
-            "params": blank.get_params(),
-            "dim_in": weights.shape[1],
-            "n_iter": 0,
-            "proof": None,
-        }
-        return unpacked(Saved(arrays, note), blank)
+        outputs = checked.matrix("outputs", outputs, columns=len(weights))
+        blank = cls(rank=None if factors is None else factors[0].shape[1])
+        nothing = np.zeros(0, dtype=np.int64)
+        arrays = {"outputs": outputs, "targets": nothing, "failed": nothing}
+        note = {"params": {}, "dim_in": weights.shape[1], "n_iter": 0, "proof": None}
+        return files.unpacked(files.Saved(arrays | files.layers(weights, factors), note), blank)
 
     @property
     def facts_(self) -> Facts:
@@ -265,57 +337,58 @@ class AssociativeMemory(BaseEstimator):  # type: ignore[misc]
             seed_of(self.random_state),
         )
 
-    def _inputs(self, X: Any, *, to_store: bool = False) -> Any:
-        """Return checked inputs, in the dimension and under the names that were fitted."""
-        inputs = checked_inputs(X, self, to_store=to_store)
-        validate_data(self, X, skip_check_array=True, reset=False)
-        return inputs
-
-    def _scorer(self) -> Scorer:
-        outputs = unit_rows(self.outputs_) if self.normalize_outputs else self.outputs_
-        return Scorer(self.weights_, self.factors_, outputs)
-
     def _store(
         self, facts: Facts, recipe: Recipe, start: Reals | None = None, *, like: Any = None
     ) -> AssociativeMemory:
-        with facts_bar(len(facts.targets), shown=self.progress) as watch:
-            found = store(facts, replace(recipe, watch=watch), start)
-        if like is not None:  # only now: facts that are refused leave the memory as it was
-            validate_data(self, like, skip_check_array=True, reset=True)
-        self._keep(facts, found)
-        if self.n_stored_ < len(facts.targets):
-            known: tuple[Any, ...] = ()
-            if not is_mapped(facts.inputs):  # a large file is not passed over once more for this
-                known = clashing(facts.inputs, facts.targets), empty(facts.inputs)
-            proof, stopped = self.certificate_, found.solution.interrupted
-            said = shortfall(
-                len(facts.targets),
-                self.n_stored_,
-                self.capacity_,
-                self.method,
-                *known,
-                refuted=proof is not None and proof.claim is Claim.NOT_STORABLE,
-                interrupted=stopped,
-            )
-            if stopped:
-                said = f"interrupted: {said}"
-            warnings.warn(NotAllStoredWarning(said), stacklevel=3)
+        storing = Storing(facts, recipe, start)
+        with Keyboard() as keyboard:
+            storing.search(progress=self.progress)
+            self._keep(facts, storing.outcome(), like)
+        if keyboard.interrupted:  # another interrupt, from here on, is the end
+            self._keep(facts, storing.outcome(), like)
+        interrupted = keyboard.interrupted or storing.interrupted
+        message = self._shortfall(recipe, interrupted)
+        if interrupted:
+            message = message or "all facts are stored"
+            raise KeyboardInterrupt(f"the memory holds the best weights by then: {message}")
+        if message:
+            warnings.warn(NotAllStoredWarning(message), stacklevel=3)
         return self
 
-    def _keep(self, facts: Facts, found: Stored) -> None:
-        self.weights_ = found.solution.weights
-        self.factors_ = found.solution.factors
+    def _keep(self, facts: Facts, outcome: Stored, like: Any) -> None:
+        if like is not None:  # only now: facts that are refused leave the memory as it was
+            validate_data(self, like, skip_check_array=True, reset=True)
+        self.weights_ = outcome.solution.weights
+        self.factors_ = outcome.solution.factors
         self.outputs_ = facts.outputs
         # A memory of its own: what the caller does to X later must not change the facts.
         mapped = is_mapped(facts.inputs)
         self.inputs_: Reals | None = facts.inputs if mapped else np.array(facts.inputs)
         self.targets_ = facts.targets
-        self.failed_ = np.flatnonzero(~found.stored)
-        self.n_stored_ = int(np.count_nonzero(found.stored))
-        self.certificate_ = found.certificate
-        self.capacity_ = found.capacity
-        self.load_ = found.load
-        self.n_iter_ = found.solution.steps
+        self.failed_ = np.flatnonzero(~outcome.stored)
+        self.n_stored_ = int(np.count_nonzero(outcome.stored))
+        self.certificate_ = outcome.certificate
+        self.capacity_ = outcome.capacity
+        self.load_ = outcome.load
+        self.n_iter_ = outcome.solution.steps
+
+    def _shortfall(self, recipe: Recipe, interrupted: bool) -> str:
+        """Return what is to be said of facts that are not stored, or nothing."""
+        facts, proof = self.facts_, self.certificate_
+        if self.n_stored_ == len(facts.targets):
+            return ""
+        hopeless: tuple[Any, ...] = ()
+        if not is_mapped(facts.inputs):  # a large file is not passed over once more for this
+            hopeless = clashing(facts.inputs, facts.targets), empty(facts.inputs)
+        return shortfall(
+            len(facts.targets),
+            self.n_stored_,
+            self.capacity_,
+            *hopeless,
+            strict=recipe.solver.strict,
+            refuted=proof is not None and proof.claim is Claim.NOT_STORABLE,
+            interrupted=interrupted,
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

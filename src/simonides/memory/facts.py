@@ -6,27 +6,39 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.validation import check_array
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
-from simonides.memory.equal_outputs import refuse_twins
+from simonides.memory.budget import is_mapped
 from simonides.problems import checked
 from simonides.problems.contradictions import row_digest
 from simonides.problems.original import OriginalProblem
+from simonides.problems.scan import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simonides.arrays import Integers, Reals
 
-_ONE_D = "pass the target embedding of each row, or outputs= and targets="
+_EPS = float(np.finfo(float).eps)
+
+_ROUNDING = 32 * _EPS
+"""By so much, relative to each entry, scaling to unit length may part rows of one direction.
+
+A length, a root and a quotient round a few times; any value far above that and far below what people mean
+by another direction does.
+"""
+
+_SEED = 0
+"""Of the line along which outputs are sorted: any does, always the same one makes runs repeatable."""
 
 
 @dataclass(frozen=True, eq=False)
 class Facts:
     """Inputs (facts, dim_in), outputs (candidates, dim_out) and the target of each input.
 
-    Inputs are kept as they came, so that a memory-mapped file stays one.
+    Inputs stay as they came, so that a memory-mapped file stays one.
     """
 
     inputs: Reals
@@ -52,29 +64,27 @@ class Facts:
                 raise arguments.refuse(
                     "outputs", None, "given with targets", "pass the vectors that targets number"
                 )
-            kept, numbers, rows = _distinct_targets(y, len(inputs))
+            facts, rows = _with_distinct_outputs(inputs, y)
+            name, remedy = "y", "make the two rows equal"
         else:
             if (y is None) == (targets is None):
                 raise arguments.refuse(
                     "targets", targets, "given once with outputs", "pass targets= and leave out y"
                 )
-            kept = checked.matrix("outputs", outputs)
-            rows = np.arange(len(kept))
-            name, given = ("y", y) if targets is None else ("targets", targets)
-            numbers = checked.indices(name, given, size=len(inputs), below=len(kept))
-        if len(kept) < 2:
+            vectors = checked.matrix("outputs", outputs)
+            source, indices = ("y", y) if targets is None else ("targets", targets)
+            numbers = checked.indices(source, indices, size=len(inputs), below=len(vectors))
+            facts, rows = cls(inputs, vectors, numbers), np.arange(len(vectors))
+            name, remedy = "outputs", "keep one of them and let targets share it"
+        if len(facts.outputs) < 2:
             raise arguments.refuse(
                 "y",
                 f"one distinct output, n_samples = {len(inputs)}",
                 "two at least",
                 "add a rival",
             )
-        whose, remedy = "y", "make the two rows equal"
-        if outputs is not None:
-            whose, remedy = "outputs", "keep one of them and let targets share it"
-        found = cls(inputs, kept, numbers)
-        found.refuse_twins(normalize, lambda place: f"{whose}[{rows[place]}]", remedy)
-        return found
+        facts.refuse_twins(normalize, lambda place: f"{name}[{rows[place]}]", remedy)
+        return facts
 
     @property
     def paired(self) -> bool:
@@ -88,25 +98,133 @@ class Facts:
         return unit_rows(self.outputs) if normalize else self.outputs
 
     def refuse_twins(self, normalize: bool, name: Callable[[int], str], remedy: str) -> None:
-        """Refuse outputs that score the same, as they are scored; ``name`` is what a row is called."""
-        directions = self.candidates(normalize=True) if normalize else None
-        refuse_twins(self.outputs, directions, name, remedy)
+        """Refuse outputs that score the same for every input, so that neither is ever the best.
+
+        ``name`` says what a row is called. Rows as given are taken at their word: those that differ in
+        their last bit are two outputs, unless only directions are compared.
+        """
+        condition, pair = "another vector", equal_rows(self.outputs)
+        if pair is None and normalize:
+            condition = "in another direction, as outputs are normalized"
+            pair = parallel(self.candidates(normalize=True))
+        if pair is not None:
+            raise arguments.refuse(
+                name(pair[1]),
+                name(pair[0]),
+                f"{condition}, since equal ones always score the same and neither is ever stored",
+                remedy,
+            )
 
     def problem(self, normalize: bool) -> OriginalProblem:
         """Return what is to be stored."""
         vectors = self.inputs, self.candidates(normalize)
         return OriginalProblem(*vectors) if self.paired else OriginalProblem(*vectors, self.targets)
 
-    def where(self, kept: Any) -> Facts:
-        """Return the facts that a mask or an index keeps; outputs keep their numbers."""
-        return Facts(np.asarray(self.inputs)[kept], self.outputs, self.targets[kept])
+    def where(self, rows: Any) -> Facts:
+        """Return the facts of a mask or an index; outputs keep their numbers."""
+        return Facts(np.asarray(self.inputs)[rows], self.outputs, self.targets[rows])
 
-    def numbers_of(self, y: object) -> Integers:
-        """Return the number of each row's output, -1 for one that is not among the outputs.
+    def with_added(
+        self, inputs: Reals, y: object, targets: object, *, normalize: bool = False
+    ) -> Facts:
+        """Return these facts and further ones; outputs that are new get the next numbers.
 
-        y holds embeddings, or already the numbers.
+        ``y`` holds the target embedding of each new input; or ``targets`` the number of an output that
+        is there. New outputs that score as another does are refused.
         """
-        return numbers_of(y, self.outputs)
+        if (y is None) == (targets is None):
+            raise arguments.refuse(
+                "targets", targets, "given, or y, but not both", "pass one of the two"
+            )
+        outputs = self.outputs
+        names = [f"outputs_[{place}]" for place in range(len(outputs))]
+        if y is None:
+            numbers = checked.indices("targets", targets, size=len(inputs), below=len(outputs))
+        else:
+            rows = checked.matrix("y", y, columns=outputs.shape[1])
+            if len(rows) != len(inputs):
+                raise arguments.refuse(
+                    "y.shape", rows.shape, f"with {len(inputs)} rows", "one per row of X"
+                )
+            new = np.flatnonzero(numbers_of(rows, outputs) < 0)
+            if len(new):
+                first = np.unique(numbers_of(rows[new], rows[new]), return_index=True)[1]
+                new = new[np.sort(first)]
+                outputs = np.concatenate((outputs, rows[new]))
+                names += [f"y[{row}]" for row in new]
+            numbers = numbers_of(rows, outputs)
+        facts = Facts(
+            np.concatenate((self.inputs, inputs)),
+            outputs,
+            np.concatenate((self.targets, numbers)),
+        )
+        facts.refuse_twins(normalize, names.__getitem__, "make the two rows equal")
+        return facts
+
+    def without(self, indices: object) -> tuple[Facts, Reals]:
+        """Return the facts but those at ``indices``, and the inputs of these; outputs stay numbered."""
+        array = np.atleast_1d(checked.array_of("indices", indices))
+        if array.ndim != 1:
+            raise arguments.refuse(
+                "indices.shape", array.shape, "one-dimensional", "pass row numbers of facts"
+            )
+        gone = checked.indices(
+            "indices", array, size=array.size, below=len(self.targets), numbered="a fact"
+        )
+        staying = np.ones(len(self.targets), dtype=bool)
+        staying[gone] = False
+        if not staying.any():
+            raise arguments.refuse(
+                "indices", f"all {staying.size} facts", "fewer", "keep one at least"
+            )
+        return self.where(staying), np.asarray(self.inputs[np.unique(gone)], dtype=np.float64)
+
+
+def cleared(weights: Reals, forgotten: Reals) -> Reals | None:
+    """Return the weights that map the forgotten inputs to zero and change as little as that takes.
+
+    Starting from weights that still recall them would end at once with these very weights, and nothing
+    would be forgotten. None if the forgotten inputs span all directions, so that nothing is left.
+    """
+    _, sizes, directions = np.linalg.svd(forgotten, full_matrices=False)
+    spanned = directions[sizes > sizes.max(initial=0.0) * max(forgotten.shape) * _EPS]
+    if len(spanned) == weights.shape[1]:
+        return None
+    return np.asarray(weights - (weights @ spanned.T) @ spanned)
+
+
+def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
+    """Return inputs as a matrix of finite numbers; single precision and files stay as they are.
+
+    Where memory is limited, so do numbers of any other kind: who reads them converts a block at a time.
+    Those to be stored must also have sizes that solvers can calculate with.
+    """
+    checked.refuse_hidden("X", X)
+    # Double precision holds numbers of these kinds.
+    real = isinstance(X, np.ndarray) and X.dtype.kind in "fiu" and X.dtype.itemsize <= 8
+    uncopied = real and (is_mapped(X) or estimator.max_memory is not None)
+    try:
+        rows = check_array(
+            X,
+            dtype=None if uncopied else [np.float64, np.float32],
+            order=None if uncopied else "C",
+            ensure_all_finite=False,  # below: scikit-learn would not say where
+            estimator=estimator,
+            input_name="X",
+        )
+    except ValueError as error:  # which does not say whose array it is
+        # Lines in between, or after the first, may be the whole array.
+        first, *rest = str(error).splitlines()
+        remedy = [line for line in rest[-1:] if line.startswith("Reshape")]
+        reason = ". ".join([first.rstrip(":"), *remedy])
+        raise BadArgumentError(
+            f"X must be a matrix of numbers, a row for each input: {reason}"
+        ) from None
+    for block in row_blocks(len(rows), rows.itemsize * rows.shape[1]):
+        checked.refuse_not_finite("X", rows[block], first=block.start)
+        if to_store:
+            checked.refuse_odd_sizes("X", rows[block], first=block.start)
+    return rows
 
 
 def numbers_of(y: object, outputs: Reals) -> Integers:
@@ -125,33 +243,67 @@ def unit_rows(rows: Reals) -> Reals:
     return np.asarray(rows / np.where(lengths > 0, lengths, 1.0))
 
 
-def _distinct_targets(y: object, facts: int) -> tuple[Reals, Integers, Integers]:
-    """Return the distinct rows of y in order of appearance, which of them each row is, and their places."""
+def equal_rows(rows: Reals) -> tuple[int, int] | None:
+    """Return two rows that are equal, the earlier first, or None."""
+    places: dict[bytes, int] = {}
+    for place, row in enumerate(rows):
+        first = places.setdefault(row_digest(row), place)
+        if first != place:
+            return first, place
+    return None
+
+
+def parallel(rows: Reals) -> tuple[int, int] | None:
+    """Return two rows of unit length that are equal but for rounding, the earlier first, or None.
+
+    Such rows lie side by side along any line: only neighbours along one are compared.
+
+    >>> parallel(np.array([[0.6, 0.8], [1.0, 0.0], [0.6, 0.8 + 1e-16]]))
+    (0, 2)
+    """
+    line = np.random.default_rng(_SEED).standard_normal(rows.shape[1])
+    order = np.argsort(rows @ line, kind="stable")
+    places = (rows @ line)[order]
+    # Twice what equal rows may lie apart: their distance, and the rounding of the products.
+    reach = 2 * (_ROUNDING + rows.shape[1] * _EPS) * float(np.linalg.norm(line))
+    for step in range(1, len(rows)):
+        close = np.flatnonzero(places[step:] - places[:-step] <= reach)
+        if not close.size:
+            return None
+        lower, upper = order[close], order[close + step]
+        apart = np.abs(rows[lower] - rows[upper])
+        equal = np.all(apart <= _ROUNDING * np.abs(rows[lower]), axis=1)
+        if equal.any():
+            pairs = np.sort(np.stack((lower, upper), axis=1)[equal], axis=1)
+            first, later = pairs[np.argmin(pairs[:, 1])]
+            return int(first), int(later)
+    return None
+
+
+def _with_distinct_outputs(inputs: Reals, y: object) -> tuple[Facts, Integers]:
+    """Return facts whose outputs are the distinct rows of y, and which rows these are."""
+    remedy = "pass the target embedding of each row, or outputs= and targets="
     if y is None:
         raise BadArgumentError(
-            f"AssociativeMemory requires y to be passed, but the target y is None: {_ONE_D}"
+            f"AssociativeMemory requires y to be passed, but the target y is None: {remedy}"
         )
-    array = _numbers(y)
-    if array.ndim != 2:
-        raise arguments.refuse("y.shape", array.shape, "two-dimensional", _ONE_D)
-    rows = checked.matrix("y", array)
-    if len(rows) != facts:
-        raise arguments.refuse("y.shape", rows.shape, f"with {facts} rows", "one per row of X")
-    places: dict[bytes, int] = {}
-    numbers = np.array(
-        [places.setdefault(row_digest(row), len(places)) for row in rows], dtype=np.int64
-    )
-    _, first = np.unique(numbers, return_index=True)
-    kept = rows[first]
-    kept.flags.writeable = False
-    return kept, numbers, first
-
-
-def _numbers(y: Any) -> Any:
-    """Return y as an array that is not one of objects."""
     array = checked.array_of("y", y)
     if array.dtype.kind == "O":
         raise arguments.refuse(
             "y", array.dtype, "an array of real numbers", "Unknown label type: convert it first"
         )
-    return array
+    if array.ndim != 2:
+        raise arguments.refuse("y.shape", array.shape, "two-dimensional", remedy)
+    rows = checked.matrix("y", array)
+    if len(rows) != len(inputs):
+        raise arguments.refuse(
+            "y.shape", rows.shape, f"with {len(inputs)} rows", "one per row of X"
+        )
+    places: dict[bytes, int] = {}
+    numbers = np.array(
+        [places.setdefault(row_digest(row), len(places)) for row in rows], dtype=np.int64
+    )
+    _, first = np.unique(numbers, return_index=True)
+    outputs = rows[first]
+    outputs.flags.writeable = False
+    return Facts(inputs, outputs, numbers), first

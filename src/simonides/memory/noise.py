@@ -35,16 +35,33 @@ if TYPE_CHECKING:
     from simonides.memory.scoring import Scorer
 
 _NODES = 24
+"""Of the quadrature over the noise that all leads share; with one rival it is right to 1e-4."""
+
 _TINY = 1e-12
+"""Share of a rival's square below which nothing of it is left: the rounding of the difference, and more."""
+
 _LEVELS = 9
+"""Enough for a smooth curve."""
 
 
 @dataclass(frozen=True, eq=False)
 class NoisyRecall:
-    """Fraction recalled against noise: measured with its standard error, predicted, and bounded.
+    """Fraction of facts recalled against noise on the inputs; arrays have a value for each level.
 
-    ``noise`` is the standard deviation added to each coordinate. ``accuracy_stderr`` counts trials and
-    facts as independent and is at least the true one.
+    Attributes
+    ----------
+    noise : array
+        Standard deviation of the noise on each coordinate.
+    accuracy, accuracy_stderr : array
+        Measured fraction and its standard error, which counts trials and facts as independent and is at
+        least the true one.
+    predicted : array
+        What the leads predict; it leaves out correlations between rivals.
+    lower, upper : array
+        Bounds that hold for these weights: the union bound, and what the worst rival leaves.
+    facts, trials : int
+        How many facts were looked at, and how often noise was drawn.
+
     """
 
     noise: Reals
@@ -124,8 +141,8 @@ def _at(
 def _chances(leads: Reals, products: Reals, own: Reals, theirs: Reals, level: float) -> Reals:
     """Return lower bound, estimate and upper bound of each fact's probability, shape (3, facts)."""
     if level == 0:
-        kept = np.asarray(leads.min(axis=1) > 0, dtype=np.float64)
-        return np.array([kept, kept, kept])
+        recalled = np.asarray(leads.min(axis=1) > 0, dtype=np.float64)
+        return np.array([recalled, recalled, recalled])
     spans = np.sqrt(np.maximum(own[:, None] + theirs - 2 * products, 0.0))
     ratios = leads / np.maximum(level * spans, np.finfo(float).tiny)
     upper = special.ndtr(ratios.min(axis=1))

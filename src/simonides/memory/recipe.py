@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from simonides.solvers.solution import Progress
 
 _LARGEST_SEED = 2**32
+"""Above every seed that NumPy's older generators take."""
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """A checked choice of method and options."""
+    """A checked choice of method and options.
+
+    A method of one's own is imported where it is used, and not here: a file may name any module.
+    """
 
     method: str = "feasibility"
     rank: int | None = None
@@ -33,13 +37,14 @@ class Recipe:
     watch: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
-        method = named(self.method)
         arguments.real(
             "margin", self.margin, least=0, remedy="pass 0 to ask only for the top score"
         )
         if self.rank is not None:
             arguments.whole("rank", self.rank, remedy="pass the inner dimension of two factors")
-            if method.strict and not method.bounds_rank:
+        if ":" not in str(self.method):
+            method = named(self.method)
+            if self.rank is not None and method.strict and not method.bounds_rank:
                 raise arguments.refuse(
                     "rank", self.rank, f"None with method={self.method!r}", "use method='low_rank'"
                 )
@@ -51,17 +56,12 @@ class Recipe:
 
     @property
     def solver(self) -> Method:
-        """The method that is run: of those that look for all facts, the one made for a rank or a margin."""
+        """The method that is run: in place of the default, the one made for a rank or a margin."""
         if self.method == "feasibility" and self.rank is not None:
             return named("low_rank")
         if self.method == "feasibility" and self.margin > 0:
             return named("margin")
         return named(self.method)
-
-    @property
-    def strict(self) -> bool:
-        """Whether fewer facts are to be tried where all of them do not fit."""
-        return named(self.method).strict
 
 
 def seed_of(random_state: object) -> int:

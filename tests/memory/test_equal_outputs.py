@@ -5,8 +5,7 @@ import pytest
 from drawn import fitted, gaussian, shared
 
 from simonides import AssociativeMemory, verify
-from simonides.memory.equal_outputs import parallel
-from simonides.memory.facts import unit_rows
+from simonides.memory.facts import parallel, unit_rows
 
 FACTORS = [2.0, 3.0, 1 / 7, 1e-60, 1e60]
 

@@ -1,0 +1,119 @@
+"""Recall: what a fitted linear map makes of inputs, as scikit-learn's estimators answer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from simonides import arguments
+from simonides.memory.facts import checked_inputs, numbers_of, unit_rows
+from simonides.memory.scoring import Scorer
+
+if TYPE_CHECKING:
+    from simonides.arrays import Integers, Reals
+
+
+class LinearRecall(BaseEstimator):  # type: ignore[misc]
+    """Whoever has ``weights_`` (and ``factors_``) and ``outputs_`` recalls an output for an input."""
+
+    normalize_outputs: bool
+    max_memory: int | None
+    weights_: Reals
+    factors_: tuple[Reals, Reals] | None
+    outputs_: Reals
+
+    def predict(self, X: Any) -> Integers:
+        """Return the number of the output recalled for each input: a row of ``outputs_``.
+
+        Parameters
+        ----------
+        X : array (inputs, dim_in)
+            An input a row.
+
+        Returns
+        -------
+        array of int (inputs,)
+            Numbers of outputs.
+
+        Raises
+        ------
+        NotFittedError
+            Before any fit, as all methods below do.
+
+        """
+        check_is_fitted(self)
+        return self._scorer().best(self._inputs(X))
+
+    def predict_topk(self, X: Any, k: int = 5) -> Integers:
+        """Return the numbers of the ``k`` outputs with the largest scores, best first, shape (inputs, k).
+
+        Raises
+        ------
+        BadArgumentError
+            If there are fewer outputs.
+
+        """
+        check_is_fitted(self)
+        k = arguments.whole("k", k, remedy="pass how many outputs to list")
+        if k > len(self.outputs_):
+            raise arguments.refuse("k", k, f"at most {len(self.outputs_)}", "there are no more")
+        return self._scorer().top(self._inputs(X), k)
+
+    def decision_function(self, X: Any) -> Reals:
+        """Return the score of every output for every input, shape (inputs, outputs).
+
+        Raises
+        ------
+        BadArgumentError
+            If they take more than ``max_memory``.
+
+        """
+        check_is_fitted(self)
+        inputs = self._inputs(X)
+        needed = 8 * len(inputs) * len(self.outputs_)
+        if self.max_memory is not None and needed > self.max_memory:
+            raise arguments.refuse(
+                "max_memory",
+                self.max_memory,
+                f"at least {needed} bytes for all scores at once",
+                "use predict or predict_topk, which go block by block",
+            )
+        return self._scorer().scores(np.asarray(inputs, dtype=np.float64))
+
+    def score(self, X: Any, y: Any) -> float:
+        """Return the fraction of inputs whose output is recalled.
+
+        Parameters
+        ----------
+        X : array (inputs, dim_in)
+            An input a row.
+        y : array (inputs, dim_out), or of int (inputs,)
+            Embeddings, or numbers of outputs. An embedding that is no output is never recalled.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+
+        """
+        check_is_fitted(self)
+        recalled = self.predict(X)
+        wanted = numbers_of(y, self.outputs_)
+        if len(wanted) != len(recalled):
+            raise arguments.refuse(
+                "y.shape", np.shape(y), f"with {len(recalled)} rows", "one per row of X"
+            )
+        return float(np.mean(recalled == wanted))
+
+    def _inputs(self, X: Any, *, to_store: bool = False) -> Any:
+        """Return checked inputs, in the dimension and under the names that were fitted."""
+        inputs = checked_inputs(X, self, to_store=to_store)
+        validate_data(self, X, skip_check_array=True, reset=False)
+        return inputs
+
+    def _scorer(self) -> Scorer:
+        outputs = unit_rows(self.outputs_) if self.normalize_outputs else self.outputs_
+        return Scorer(self.weights_, self.factors_, outputs)
