@@ -128,7 +128,7 @@ def test_before_the_search_there_are_the_weights_it_starts_from(monkeypatch, ran
     X, Y = gaussian(12, 6)
     monkeypatch.setattr("simonides.memory.storing.attempt", interrupted)
     memory = AssociativeMemory(rank=rank)
-    with pytest.raises(KeyboardInterrupt, match="best weights by then: .* facts are not stored"):
+    with pytest.raises(KeyboardInterrupt, match=r"best weights by then: .* facts are not stored"):
         memory.fit(X, Y)
     if rank is None:
         np.testing.assert_allclose(memory.weights_, Y.T @ X)
