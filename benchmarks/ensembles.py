@@ -7,12 +7,11 @@ import numpy as np
 from simonides import Estimate
 from simonides.experiments.thresholds import Thresholds, measure_thresholds
 
-DIMS = (20, 30)
+PARTS: tuple[tuple[int, int | None], ...] = ((20, None), (12, 20))
+"""Dimension and candidates: vectors where all facts compete, targets with several facts per output."""
+
 INSTANCES = 24
 """For standard errors of about one percent of a ratio."""
-
-CANDIDATES = 40
-"""Of problems with targets by chance: several facts per output at capacity."""
 
 VECTORS = (
     "gaussian",
@@ -30,13 +29,12 @@ TARGETS = ("identity", "balanced", "random", "zipf(exponent=0.5)", "zipf(exponen
 def run() -> list[dict[str, Any]]:
     """Thresholds of every ensemble, original problem, over the first of the same seeds."""
     rows = []
-    for dim in DIMS:
-        for names, candidates in ((VECTORS, None), (TARGETS, CANDIDATES)):
-            cells = [measured(dim, name, candidates) for name in names]
-            rows += [
-                row(cell, dim, name, candidates, cells[0])
-                for cell, name in zip(cells, names, strict=True)
-            ]
+    for (dim, candidates), names in zip(PARTS, (VECTORS, TARGETS), strict=True):
+        cells = [measured(dim, name, candidates) for name in names]
+        rows += [
+            row(cell, dim, name, candidates, cells[0])
+            for cell, name in zip(cells, names, strict=True)
+        ]
     return rows
 
 
