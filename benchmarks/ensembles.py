@@ -7,9 +7,6 @@ import numpy as np
 from simonides import Estimate
 from simonides.experiments.thresholds import Thresholds, measure_thresholds
 
-PARTS: tuple[tuple[int, int | None], ...] = ((20, None), (12, 20))
-"""Dimension and candidates: vectors where all facts compete, targets with several facts per output."""
-
 INSTANCES = 24
 """For standard errors of about one percent of a ratio."""
 
@@ -24,12 +21,23 @@ VECTORS = (
     "student(degrees=3)",
 )
 TARGETS = ("identity", "balanced", "random", "zipf(exponent=0.5)", "zipf(exponent=1)")
+LARGER = ("gaussian", "unit", "rademacher", "student(degrees=3)")
+
+PARTS: tuple[tuple[int, int | None, tuple[str, ...]], ...] = (
+    (20, None, VECTORS),
+    (30, None, LARGER),
+    (12, 20, TARGETS),
+)
+"""Dimension, candidates, ensembles: vectors where all facts compete, targets with several facts per output.
+
+At the larger dimension those whose thresholds take seconds, for how effects change with it.
+"""
 
 
 def run() -> list[dict[str, Any]]:
     """Thresholds of every ensemble, original problem, over the first of the same seeds."""
     rows = []
-    for (dim, candidates), names in zip(PARTS, (VECTORS, TARGETS), strict=True):
+    for dim, candidates, names in PARTS:
         cells = [measured(dim, name, candidates) for name in names]
         rows += [
             row(cell, dim, name, candidates, cells[0])

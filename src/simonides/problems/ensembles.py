@@ -16,7 +16,7 @@ import numpy as np
 from simonides import arguments
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
-from simonides.problems.vectors import VECTORS, Interval, Recipe, VectorLaw
+from simonides.problems.vectors import VECTORS, Interval, NamedLaw, VectorLaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,15 +51,15 @@ def _zipf(rng: np.random.Generator, facts: int, candidates: int, exponent: float
     )  # a product may be rounded up to the whole
 
 
-TARGETS: Mapping[str, Recipe] = {
-    "identity": Recipe(
+TARGETS: Mapping[str, NamedLaw] = {
+    "identity": NamedLaw(
         _identity, "each fact its own output; once all are taken, any of them at random"
     ),
-    "random": Recipe(_random, "any output, all equally likely"),
-    "balanced": Recipe(
+    "random": NamedLaw(_random, "any output, all equally likely"),
+    "balanced": NamedLaw(
         _balanced, "every output as often as any other: one random order of them after the other"
     ),
-    "zipf": Recipe(
+    "zipf": NamedLaw(
         _zipf,
         "the k-th output with a chance proportional to k to the power -exponent",
         # At 20 all but one in a million targets are the first output.

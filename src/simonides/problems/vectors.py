@@ -36,7 +36,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Recipe:
+class NamedLaw:
     """What a name stands for: a function, the options it takes, and a line about it."""
 
     function: Callable[..., Any]
@@ -88,23 +88,23 @@ def _student(gaussians: NDArray[Any], degrees: float) -> NDArray[Any]:
     return np.asarray(gaussians[:, :-1] * np.sqrt(degrees / squares).astype(gaussians.dtype))
 
 
-VECTORS: Mapping[str, Recipe] = {
-    "gaussian": Recipe(lambda gaussians: gaussians, "independent standard Gaussian entries"),
-    "unit": Recipe(_unit, "uniform on the unit sphere"),
-    "rademacher": Recipe(_rademacher, "independent entries of 1 or -1"),
-    "sparse": Recipe(
+VECTORS: Mapping[str, NamedLaw] = {
+    "gaussian": NamedLaw(lambda gaussians: gaussians, "independent standard Gaussian entries"),
+    "unit": NamedLaw(_unit, "uniform on the unit sphere"),
+    "rademacher": NamedLaw(_rademacher, "independent entries of 1 or -1"),
+    "sparse": NamedLaw(
         _sparse,
         "Gaussian entries, a small fraction of them not zero, at least one in each vector",
         {"fraction": Interval(0.25, 1e-6, 1, "pass the chance that an entry is not zero")},
         columns=lambda dim: 2 * dim,
     ),
-    "correlated": Recipe(
+    "correlated": NamedLaw(
         _correlated,
         "Gaussian entries, the variance of the k-th proportional to k to the power -exponent",
         # Beyond 10 the last variances of a few hundred entries underflow in single precision.
         {"exponent": Interval(1.0, 0, 10, "pass the power by which variances fall")},
     ),
-    "student": Recipe(
+    "student": NamedLaw(
         _student,
         "multivariate Student t: Gaussian directions, lengths with a heavy tail",
         # From 2 on no length of a drawn vector leaves the range that single precision screens.
@@ -131,9 +131,9 @@ class VectorLaw:
     ) -> NDArray[Any]:
         """Return vectors as rows: fewer rows of the same generator are the first of more."""
         rows, dim = shape
-        recipe = VECTORS[self.name]
-        gaussians = generator.standard_normal((rows, recipe.columns(dim)), dtype=dtype)
-        return np.asarray(recipe.function(gaussians, **dict(self.options)))
+        law = VECTORS[self.name]
+        gaussians = generator.standard_normal((rows, law.columns(dim)), dtype=dtype)
+        return np.asarray(law.function(gaussians, **dict(self.options)))
 
 
 GAUSSIAN = VectorLaw()
