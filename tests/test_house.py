@@ -1,11 +1,13 @@
 """The shape of the house: imports go one way, and importing costs nothing."""
 
 import ast
+import inspect
 import re
 import resource
 import subprocess
 import sys
 import tomllib
+from enum import Enum
 from pathlib import Path
 
 import pytest
@@ -152,6 +154,59 @@ def test_the_front_door_names_what_it_exports():
     assert set(simonides.__all__) <= set(dir(simonides))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = simonides.nothing
+
+
+@pytest.mark.parametrize("name", sorted(simonides.__all__))
+def test_a_docstring_is_one_that_a_user_can_work_from(name):
+    item = getattr(simonides, name)
+    text = inspect.getdoc(item) or ""
+    assert len(text.split("\n")[0]) > 20
+    sections = set(re.findall(r"^(\w+)\n-{4,}$", text, flags=re.MULTILINE))
+    if inspect.isfunction(item):
+        assert {"Parameters", "Returns", "Examples"} <= sections
+    elif inspect.isclass(item) and not issubclass(item, (BaseException, Enum)):
+        assert sections & {"Parameters", "Attributes"}
+
+
+def test_the_front_door_is_listed_in_the_reference():
+    page = (TESTS.parent / "docs" / "api" / "index.md").read_text()
+    listed = {
+        path.split(".")[-1] for path in re.findall(r"^.. auto\w+:: (\S+)$", page, re.MULTILINE)
+    }
+    registries = {name for name in ("ensembles", "methods") if f"`simonides.{name}`" in page}
+    assert set(simonides.__all__) == listed | registries
+
+
+def test_the_drawing_names_files_that_there_are():
+    picture = (TESTS.parent / "docs" / "architecture.md").read_text()
+    files = {path.name for path in SOURCE.rglob("*.py")}
+    assert set(re.findall(r"\b\w+\.py\b", picture)) <= files
+
+
+def test_no_two_public_classes_share_a_name():
+    homes: dict[str, list[Path]] = {}
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                homes.setdefault(node.name, []).append(path)
+    assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
+
+
+def test_no_function_has_grown_past_one_look():
+    long = [
+        f"{path.name}: {node.name}"
+        for path in SOURCE.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef) and code_lines(node) > 80
+    ]
+    assert not long
+
+
+def code_lines(node: ast.FunctionDef) -> int:
+    """Lines of a function, its docstring not counted."""
+    words = node.body[0]
+    documented = isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant)
+    return node.end_lineno - node.lineno + 1 - (documented and words.end_lineno - words.lineno + 1)
 
 
 def test_every_extra_that_a_remedy_names_is_there_to_install():

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from simonides.problems.decoupled import DecoupledProblem as DecoupledProblem
     from simonides.problems.ensembles import ensemble as ensemble
     from simonides.problems.original import OriginalProblem as OriginalProblem
+    from simonides.reproduction.run import reproduce as reproduce
     from simonides.solvers import methods as methods
     from simonides.solvers.deciding.decide import Decision as Decision
     from simonides.solvers.deciding.decide import decide as decide
@@ -69,6 +70,7 @@ _HOMES = {
     "problems.decoupled": "DecoupledProblem",
     "problems.ensembles": "ensemble",
     "problems.original": "OriginalProblem",
+    "reproduction.run": "reproduce",
     "solvers": "methods",
     "solvers.deciding.decide": "Decision decide",
     "solvers.deciding.threshold": "Threshold threshold",

@@ -80,7 +80,19 @@ class Total:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What the layers of a model could hold among ``candidates``, at full rank and ``lora_rank``."""
+    """What the layers of a model could hold.
+
+    Attributes
+    ----------
+    model : Model
+        The model as it was read.
+    candidates : int
+        Outputs that compete for each fact.
+    lora_rank : int or None
+        Rank of an update, for which there is a second column.
+    rows : tuple of LayerBounds
+        Each kind of matrix, with what it could hold.
+    """
 
     model: Model
     candidates: int

@@ -27,9 +27,19 @@ _NOTE = (
 class Recommendation:
     """The smallest ranks that suffice for ``facts`` facts.
 
-    ``alone`` gives, for each row of the plan, the rank at which one such matrix holds them all, or None if
-    not even full rank does; ``together`` the common rank at which all matrices hold them in all.
-    ``rank_pattern`` spells ``alone`` for PEFT; ``notes`` say what the ranks promise and leave out.
+    Attributes
+    ----------
+    facts : int
+        How many are to be stored.
+    alone : tuple of int or None
+        For each row of the plan the rank at which one such matrix holds them all; None if not even full
+        rank does.
+    together : int or None
+        The common rank at which all matrices hold them in all.
+    rank_pattern : dict
+        ``alone`` as PEFT spells it.
+    notes : tuple of str
+        What the ranks promise and leave out.
     """
 
     facts: int

@@ -11,11 +11,11 @@ import numpy as np
 
 from simonides import arguments
 from simonides.problems.scan import (
+    PairCount,
     Pairs,
     Recall,
     Scanned,
     Screen,
-    Tally,
     described,
     pointers,
     row_blocks,
@@ -42,9 +42,29 @@ class DecoupledProblem(Scanned):
     """Random inputs, and for each of them its own ``candidates`` random outputs, target first.
 
     All vectors follow from ``seed`` and the row they belong to, by a counter-based generator: the same
-    on any machine, whether they are kept or drawn anew. What is never held is all outputs of a large
-    instance, facts x candidates x dim_out numbers. ``all_compete`` says that there are as many
-    candidates as facts, also in a prefix. ``vectors`` is the law of inputs and outputs.
+    on any machine, whether they are kept or drawn anew (eq. 2). What is never held is all outputs of a
+    large instance, facts x candidates x dim_out numbers.
+
+    Parameters
+    ----------
+    facts, dim_in, dim_out, candidates, seed : int
+        What defines the instance; ``gaussian`` has defaults.
+    all_compete : bool
+        Whether there are as many candidates as facts, also in a prefix.
+    in_memory_bytes : int
+        Size up to which all outputs are kept.
+    vectors : VectorLaw
+        Law of inputs and outputs.
+
+    Raises
+    ------
+    BadArgumentError
+        For sizes that are none.
+
+    Examples
+    --------
+    >>> print(DecoupledProblem.gaussian(5, 3, seed=0))
+    decoupled problem: 5 facts, 3 to 3 dimensions, 5 candidates
     """
 
     facts: int
@@ -199,7 +219,7 @@ class DecoupledProblem(Scanned):
             return counts, columns, close
 
         _ = self._kept_squares  # measured here, before threads ask for them
-        tally = Tally(most)
+        tally = PairCount(most)
         blocks = list(each(look, self._row_blocks))
         if not tally.settle(blocks):
             return None

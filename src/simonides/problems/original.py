@@ -14,11 +14,11 @@ from simonides import arguments
 from simonides.problems import checked
 from simonides.problems.contradictions import row_digest
 from simonides.problems.scan import (
+    PairCount,
     Pairs,
     Recall,
     Scanned,
     Screen,
-    Tally,
     described,
     pointers,
     row_blocks,
@@ -43,13 +43,31 @@ _BELOW_ALL = {np.float32: -1e18, np.float64: -np.inf}
 
 @dataclass(frozen=True, eq=False)
 class OriginalProblem(Scanned):
-    """Inputs, outputs and which output belongs to each input.
+    """Inputs, the outputs that they all share, and which output belongs to each input (eq. 1).
 
-    ``inputs`` has shape (facts, dim_in), ``outputs`` (candidates, dim_out). ``targets`` holds the row of
-    the right output for each input; left out, input i belongs to output i. Several inputs may share
-    an output, and there may be more outputs than inputs. ``all_compete`` says that each input came with
-    an output of its own, so that there are as many candidates as facts also in a prefix.
+    Parameters
+    ----------
+    inputs : array (facts, dim_in)
+        One row for each fact.
+    outputs : array (candidates, dim_out)
+        One row for each candidate; there may be more of them than inputs.
+    targets : array of int (facts,), optional
+        Row of the right output for each input; several may share one. Left out, input i belongs to
+        output i.
 
+    Attributes
+    ----------
+    all_compete : bool
+        Whether each input came with an output of its own, so that there are as many candidates as facts
+        also in a prefix.
+
+    Raises
+    ------
+    BadArgumentError
+        For arrays that are not finite numbers of fitting shapes.
+
+    Examples
+    --------
     >>> print(OriginalProblem.gaussian(5, 3, seed=0))
     original problem: 5 facts, 3 to 3 dimensions, 5 candidates
     """
@@ -233,7 +251,7 @@ class OriginalProblem(Scanned):
             tally.add(counts)
             return counts, columns
 
-        tally = Tally(most)
+        tally = PairCount(most)
         blocks = list(each(look, self._row_blocks))
         if not tally.settle(blocks):
             return None

@@ -192,7 +192,7 @@ class Screen:
         return scan.where(gaps <= self.threshold * sizes)
 
 
-class Tally:
+class PairCount:
     """A count of what several threads find, to give up early once it is above a limit."""
 
     def __init__(self, most: float) -> None:

@@ -98,6 +98,12 @@ def reproduce(
         If a figure is unknown or its extra missing, if the folder is of another run, or if not one task
         of a sweep could be done.
 
+    Examples
+    --------
+    >>> result = reproduce(figures=["C.2"], out="build/spectra")  # doctest: +SKIP
+    >>> result.page  # doctest: +SKIP
+    PosixPath('build/spectra/report.html')
+
     """
     drawn = chosen(figures)
     if workers is not None:
