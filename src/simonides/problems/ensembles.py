@@ -141,7 +141,7 @@ class Ensemble:
         >>> ensemble("unit").draw(5, 3, seed=0).outputs.shape
         (5, 3)
         >>> ensemble("balanced").draw(6, 4, candidates=3, seed=0).targets.tolist()
-        [2, 1, 0, 2, 0, 1]
+        [0, 1, 2, 2, 0, 1]
 
         """
         dim_out = dim_in if dim_out is None else dim_out
@@ -253,6 +253,11 @@ def ensemble(text: str | Ensemble) -> Ensemble:
         parentheses. A name with a colon is a function of your own: ``draw(rng, facts, dim_in, dim_out,
         candidates)`` and any options, which returns inputs of shape (facts, dim_in), outputs of shape
         (candidates, dim_out), and targets if it chooses them, as a tuple.
+
+    Returns
+    -------
+    Ensemble
+        Its ``draw`` makes problems.
 
     Raises
     ------
