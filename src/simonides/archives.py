@@ -44,17 +44,17 @@ def members(file: IO[bytes], *, most: int, known: Collection[str] | None = None)
     That is looked up in their headers, before anything is allocated.
     """
     with zipfile.ZipFile(file) as archive:
-        found = {
+        wanted = {
             name: member
             for member in archive.infolist()
             if (name := member.filename).endswith(_ENDING)
             and (known is None or name.removesuffix(_ENDING) in known)
         }
-        _limit(sum(member.file_size for member in found.values()), most)
-        _limit(sum(_announced(archive, member) for member in found.values()), most)
+        _limit(sum(member.file_size for member in wanted.values()), most)
+        _limit(sum(_announced(archive, member) for member in wanted.values()), most)
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
-        return {name.removesuffix(_ENDING): arrays[name] for name in found}
+        return {name.removesuffix(_ENDING): arrays[name] for name in wanted}
 
 
 def reason(error: Exception) -> str:

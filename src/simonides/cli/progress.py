@@ -138,5 +138,5 @@ def plain_warnings() -> Iterator[None]:
         try:
             yield
         finally:
-            for one in heard:
-                typer.echo(f"simonides: {' '.join(str(one.message).split())}", err=True)
+            for warning in heard:
+                typer.echo(f"simonides: {' '.join(str(warning.message).split())}", err=True)
