@@ -3,7 +3,6 @@
 import ast
 import inspect
 import re
-import resource
 import subprocess
 import sys
 import tomllib
@@ -124,28 +123,6 @@ def test_help_loads_nothing_heavy():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip().endswith("[]")
-
-
-def seconds(*command: str) -> float:
-    """Processor time, which other work on the machine does not lengthen; the best of five."""
-
-    def spent() -> float:
-        used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return used.ru_utime + used.ru_stime
-
-    best = float("inf")
-    for _ in range(5):
-        before = spent()
-        subprocess.run(command, capture_output=True, check=True)
-        best = min(best, spent() - before)
-    return best
-
-
-def test_starting_is_quick():
-    program = str(Path(sys.executable).parent / "simonides")
-    bare = seconds(sys.executable, "-c", "pass")
-    assert seconds(sys.executable, "-c", "import simonides") - bare < 0.3
-    assert seconds(program, "--help") < 0.6
 
 
 def test_the_front_door_names_what_it_exports():

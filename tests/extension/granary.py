@@ -1,6 +1,8 @@
-"""A user's module, outside the package: an ensemble and a method."""
+"""A user's module, outside the package: an ensemble, a method and a loss."""
 
 import numpy as np
+
+from simonides.theory.losses import CrossEntropy
 
 
 def shells(rng, facts, dim_in, dim_out, candidates, radius=1.0):
@@ -15,3 +17,21 @@ def centred_hebbian(problem, *, strength=1.0):
     """The Hebbian rule with the mean of all values taken off."""
     centre = problem.target_outputs.mean(axis=0)
     return (problem.target_outputs - strength * centre).T @ problem.inputs
+
+
+class Sharper(CrossEntropy):
+    """The cross-entropy of scores at half the temperature, per unit of these scores."""
+
+    sharpness = 2.0
+
+    def value(self, scores):
+        return super().value(self.sharpness * scores) / self.sharpness
+
+    def prox(self, points, step):
+        return super().prox(self.sharpness * points, self.sharpness * step) / self.sharpness
+
+    def derivatives(self, own, rivals):
+        value, by_own, by_rivals = super().derivatives(
+            self.sharpness * own, self.sharpness * rivals
+        )
+        return value / self.sharpness, by_own, by_rivals

@@ -1,13 +1,19 @@
 """What a user adds from outside: the package is not edited, only ``PYTHONPATH`` names the folder."""
 
 import csv
+import importlib
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import simonides
+from simonides.theory.losses import CrossEntropy
+from simonides.theory.risk import minimum_of_risk
 
 HERE = Path(__file__).parent
 PROGRAM = str(Path(sys.executable).parent / "simonides")
@@ -19,7 +25,8 @@ dims = [8]
 facts = [6, 12]
 instances = 2
 seed = 1
-solvers = ["hebbian", "granary:centred_hebbian", {name = "granary:centred_hebbian", strength = 0}]
+solvers = ["hebbian", "granary:centred_hebbian", {name = "granary:centred_hebbian", strength = 0},
+           {name = "gradient", loss = "granary:Sharper", max_steps = 50}]
 """
 
 
@@ -56,7 +63,7 @@ def test_a_sweep_measures_them(tmp_path):
     spec, out = tmp_path / "spec.toml", str(tmp_path / "run")
     spec.write_text(SPEC)
     tally = answer("sweep", "run", str(spec), "--out", out, "--workers", "1")
-    assert (tally["done"], tally["failed"], tally["total"]) == (24, 0, 24)
+    assert (tally["done"], tally["failed"], tally["total"]) == (32, 0, 32)
     answer("sweep", "export", out, str(tmp_path / "rows.csv"))
     with (tmp_path / "rows.csv").open() as file:
         rows = list(csv.DictReader(file))
@@ -69,6 +76,39 @@ def test_a_sweep_measures_them(tmp_path):
     assert by_solver["granary:centred_hebbian", '{"strength": 0}'] == hebbian
     assert by_solver["granary:centred_hebbian", "{}"] != hebbian
     assert {name for name, _, _ in hebbian} == {"gaussian", "granary:shells(radius=2)"}
+
+
+def test_a_method_of_ones_own_is_proved_and_trained_by():
+    drawn = ["--dim", "12", "--facts", "4"]
+    assert answer("train", *drawn, "--solver", "granary:centred_hebbian")["accuracy"] <= 1
+    assert answer("decide", *drawn, "--method", "granary:centred_hebbian")["verdict"] == "storable"
+
+
+def test_a_loss_of_ones_own_is_trained_and_predicted(monkeypatch):
+    drawn = ["--dim", "10", "--facts", "60", "--steps", "300"]
+    plain, sharp = (answer("train", *drawn, *loss) for loss in ([], ["--loss", "granary:Sharper"]))
+    assert sharp["loss"] != plain["loss"]
+    monkeypatch.syspath_prepend(HERE)
+    loss = importlib.import_module("granary").Sharper()
+    # Scores at half the temperature: half the loss at half the norm, and the same recall.
+    whole, halved = (
+        minimum_of_risk(60, 100, loss=each, rng=np.random.default_rng(0))
+        for each in (CrossEntropy(), loss)
+    )
+    error = 4 * (whole.loss.stderr + 2 * halved.loss.stderr)
+    assert 2 * halved.loss.value == pytest.approx(whole.loss.value, abs=error)
+    error = 4 * (whole.accuracy.stderr + halved.accuracy.stderr)
+    assert halved.accuracy.value == pytest.approx(whole.accuracy.value, abs=error)
+    assert error < 0.2
+
+
+def test_the_estimator_takes_a_method_of_ones_own(monkeypatch):
+    monkeypatch.syspath_prepend(HERE)
+    X, Y = np.random.default_rng(0).standard_normal((2, 4, 12))
+    memory = simonides.AssociativeMemory("granary:centred_hebbian").fit(X, Y)
+    rule = importlib.import_module("granary").centred_hebbian
+    np.testing.assert_allclose(memory.weights_, rule(memory.problem()))
+    assert memory.score(X, Y) == memory.n_stored_ / 4
 
 
 @pytest.mark.parametrize(

@@ -123,7 +123,7 @@ def gradient(
     """
     rank = None if rank is None else checked.rank(rank, problem)
     objective = loss_named(loss)
-    if backend == "torch" and not isinstance(objective, CrossEntropy):
+    if backend == "torch" and type(objective) is not CrossEntropy:
         raise arguments.refuse("loss", loss, "'cross_entropy' with torch", "drop the backend")
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
     learning_rate = arguments.real(

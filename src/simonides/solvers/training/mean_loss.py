@@ -46,7 +46,7 @@ def mean_loss(
     problem: Problem, loss: TrainableLoss, precision: Precision, each: Each = map
 ) -> MeanCrossEntropy | MeanLoss:
     """Return a loss averaged over the facts of a problem; the cross-entropy has a faster pass."""
-    if isinstance(loss, CrossEntropy):
+    if type(loss) is CrossEntropy:  # not one that is derived from it
         return MeanCrossEntropy(problem, precision, each)
     return MeanLoss(problem, loss, precision)
 
