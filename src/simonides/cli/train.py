@@ -53,9 +53,11 @@ def train(
         chosen["backend"] = backend
     if loss is not None:
         chosen["loss"] = loss
-    for name in ("backend", "loss"):
+    for option, name in (("backend", "backend"), ("loss", "loss"), ("steps", "max_steps")):
         if name in chosen and name not in method.takes:
-            raise arguments.refuse(name, chosen[name], f"left out for {solver}", f"drop --{name}")
+            raise arguments.refuse(
+                option, chosen[name], f"left out for {solver}", f"drop --{option}"
+            )
     draws = "seed" in method.takes and (solver != "cross_entropy" or rank is not None)
     if request.seed is not None and request.own and not draws:
         raise arguments.refuse("seed", request.seed, "left out: nothing is drawn", "drop --seed")

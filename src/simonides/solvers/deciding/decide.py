@@ -228,9 +228,12 @@ class _Stages:
         """Search by one method, and prove what it finds."""
         from simonides.solvers.methods import named
 
-        solution = named(name).solve(
-            self._problem, rank=rank, tolerance=self._search.tolerance, **self._search.options
-        )
+        method, options = named(name), self._search.options
+        if method.proves:
+            options["tolerance"] = self._search.tolerance
+        else:  # which may mean something else by a step
+            del options["max_steps"]
+        solution = method.solve(self._problem, rank=rank, **options)
         outcome = self._proved(solution)
         if rank is not None and outcome.verdict is Verdict.UNDECIDED and not outcome.cut_short:
             return replace(outcome, verdict=Verdict.NOT_FOUND)
