@@ -140,17 +140,16 @@ def test_bounds_that_are_not_known_are_not_printed_as_numbers(printed):
 def test_the_margin_of_a_bounded_rank_is_called_so(printed):
     found = printed(dim=20, facts=30, rank=10)
     assert "largest normalised margin at this rank at least " in found
-    with pytest.raises(BadArgumentError, match="--margin"):
-        printed(dim=20, facts=30, rank=10, margin=True)
+    with pytest.raises(BadArgumentError, match="--largest-margin"):
+        printed(dim=20, facts=30, rank=10, largest_margin=True)
 
 
 def test_far_beyond_capacity_the_first_facts_tell(printed):
     record = json.loads(printed(dim=5, facts=300, as_json=True))
     assert record["verdict"] == "not-storable"
     assert 5 < record["told_by"] < 200
-    assert record["recalled"] is None  # of all facts: nobody counted
     table = printed(dim=5, facts=300)
-    assert f"of the first {record['told_by']}" in table
+    assert f"{record['recalled']} of 300" in table
     assert f"The first {record['told_by']} facts alone do not fit" in table
     assert json.loads(printed(dim=5, facts=12, as_json=True))["told_by"] is None
 
