@@ -26,7 +26,7 @@ extensions = [
 myst_enable_extensions = ["dollarmath", "deflist", "attrs_inline"]
 myst_heading_anchors = 3
 exclude_patterns = ["_generated", "measured"]
-# Two rooms have a Task of their own; each is linked from its own page.
+# Words such as facts and dim_in are attributes of many classes: types in docstrings link to none of them.
 suppress_warnings = ["ref.python"]
 html_theme = "furo"
 html_title = "Simonides"
@@ -37,15 +37,14 @@ autodoc_default_options = {"members": True, "show-inheritance": True}
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+napoleon_use_ivar = True
 autodoc_typehints = "description"
 autodoc_type_aliases = {"Reals": "Reals", "Complexes": "Complexes"}
 
 
 def compute_pictures(_app: object) -> None:
     """Draw the curves that the pages show."""
-    from simonides.figures.catalogue import draw
-
-    from simonides.curves.catalogue import CURVES
+    from simonides.curves.catalogue import CURVES, draw
     from simonides.figures.style import save
 
     PICTURES.mkdir(exist_ok=True)

@@ -107,9 +107,12 @@ def imported(name: str, value: str) -> Callable[..., Any]:
     module, _, function = value.partition(":")
     try:
         named = getattr(import_module(module), function)
-    except (ImportError, AttributeError, ValueError, TypeError) as error:
+    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError, NameError) as error:
         raise refuse(
-            name, value, "module:function that can be imported", f"{type(error).__name__}: {error}"
+            name,
+            value,
+            "module:function that can be imported",
+            f"{type(error).__name__}: {error}; is it in PYTHONPATH?",
         ) from None
     if not callable(named):
         raise refuse(name, value, "the name of a function", f"it is a {type(named).__name__}")

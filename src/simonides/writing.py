@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-_PART = re.compile(r"\.simonides-[0-9a-f]{24}\.part")
+_PART = re.compile(r"\.simonides-(\d+)-[0-9a-f]{24}\.part")
+"""Names of files that are being written: by which process, and at random."""
 
 
 class StorageError(OSError):
@@ -31,7 +32,7 @@ def replacing(path: str | Path, *, through_link: bool = True) -> Iterator[IO[byt
     whole = Path(path).resolve() if through_link else Path(path)
     # Hidden, so that readers of all files in a folder pass over it. A name that nobody knows and a file
     # that was not there: no link is followed, no writer met.
-    part = whole.with_name(f".simonides-{secrets.token_hex(12)}.part")
+    part = whole.with_name(f".simonides-{os.getpid()}-{secrets.token_hex(12)}.part")
     try:
         with part.open("xb") as file:
             yield file
@@ -58,7 +59,19 @@ def write_whole(path: Path, content: bytes) -> None:
 
 def leftovers(folder: Path) -> list[Path]:
     """Return what writers that were killed left in a folder: files under names that only we give."""
-    return [path for path in folder.iterdir() if _PART.fullmatch(path.name)]
+    named = [(path, _PART.fullmatch(path.name)) for path in folder.iterdir()]
+    return [path for path, name in named if name and not _lives(int(name[1]))]
+
+
+def _lives(process: int) -> bool:
+    """Return whether a process of that number is there, ours or another's."""
+    try:
+        os.kill(process, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def _sync(folder: Path) -> None:

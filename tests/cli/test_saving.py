@@ -144,6 +144,10 @@ def test_the_margin_of_a_bounded_rank_is_called_so(printed):
         printed(dim=20, facts=30, rank=10, largest_margin=True)
 
 
+def test_a_search_that_failed_is_said_to_prove_nothing(printed):
+    assert "were found. That proves nothing" in printed(dim=6, facts=12, rank=1)
+
+
 def test_far_beyond_capacity_the_first_facts_tell(printed):
     record = json.loads(printed(dim=5, facts=300, as_json=True))
     assert record["verdict"] == "not-storable"

@@ -17,7 +17,10 @@ from simonides.experiments.spec import Spec
 from simonides.experiments.store import read, shards, write_shard, writing
 from simonides.experiments.sweep import arrays, export, rows, run, status
 from simonides.failures import BadArgumentError
-from simonides.writing import leftovers
+from simonides.writing import leftovers, replacing
+
+GONE = 2**22 + 1
+"""A number that no process has: beyond the largest that Linux gives."""
 
 SPEC = Spec.of(
     {
@@ -100,7 +103,7 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
     arrays_table = tables(records)[1]
     orphan = write_shard(kept / "arrays", 77, arrays_table)  # killed before its rows
     for folder in (kept, kept / "rows", kept / "arrays"):
-        (folder / f".simonides-{0:024x}.part").write_bytes(b"half a fi")
+        (folder / f".simonides-{GONE}-{0:024x}.part").write_bytes(b"half a fi")
     assert rows(kept).equals(rows_before)
     with writing(kept, SPEC, TASKS) as store:
         assert len(store.statuses) == 6
@@ -112,9 +115,17 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
 
 def test_a_run_killed_while_it_began_its_folder_goes_on(tmp_path):
     (tmp_path / "lock").touch()
-    (tmp_path / f".simonides-{0:024x}.part").write_bytes(b"{")
+    (tmp_path / f".simonides-{GONE}-{0:024x}.part").write_bytes(b"{")
     with writing(tmp_path, SPEC, TASKS):
         assert status(tmp_path).total == 6
+
+
+def test_a_file_that_another_program_is_writing_stays(kept):
+    with replacing(kept / "proof.npz") as file:
+        with writing(kept, SPEC, TASKS):
+            pass
+        file.write(b"proof")
+    assert (kept / "proof.npz").read_bytes() == b"proof"
 
 
 def test_files_of_the_user_stay_whatever_they_are_called(kept, tmp_path_factory):
@@ -131,7 +142,7 @@ def test_files_of_the_user_stay_whatever_they_are_called(kept, tmp_path_factory)
 @pytest.mark.parametrize("name", ["rows", "arrays"])
 def test_a_folder_behind_a_link_is_somebody_else_s(tmp_path, tmp_path_factory, name):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
-    mine = [elsewhere / "film.part", elsewhere / f".simonides-{1:024x}.part"]
+    mine = [elsewhere / "film.part", elsewhere / f".simonides-{GONE}-{1:024x}.part"]
     for path in mine:
         path.write_bytes(b"mine")
     (tmp_path / name).symlink_to(elsewhere)

@@ -11,6 +11,7 @@ from simonides.problems.ensembles import GAUSSIAN, TARGETS, ensemble
 from simonides.problems.original import OriginalProblem
 from simonides.problems.vectors import VECTORS, VectorLaw
 from simonides.solvers.deciding.decide import decide
+from simonides.solvers.solution import Verdict
 
 
 @pytest.mark.parametrize("candidates", [None, 4, 20])
@@ -238,3 +239,8 @@ def test_what_a_function_of_ones_own_returns_is_checked(text, said):
         ensemble(OWN + text).draw(5, 4, candidates=6, seed=0)
     with pytest.raises(BadArgumentError, match="a law of vectors alone"):
         ensemble(OWN + text).draw(5, 4, candidates=6, problem="decoupled", seed=0)
+
+
+def test_unit_outputs_of_one_dimension_coincide_and_that_is_seen():
+    problem = ensemble("unit").draw(6, 3, 1, problem="decoupled", seed=0)
+    assert decide(problem).verdict is Verdict.NOT_STORABLE

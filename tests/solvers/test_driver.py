@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import pytest
 
 from simonides.failures import BadArgumentError
+from simonides.problems.original import OriginalProblem
+from simonides.solvers.deciding.decide import decide
 from simonides.solvers.driver import Limits, Report, drive
-from simonides.solvers.solution import Solution, Status
+from simonides.solvers.hinge.feasibility import feasibility
+from simonides.solvers.hinge.low_rank import low_rank
+from simonides.solvers.solution import Solution, Status, Verdict
+from simonides.solvers.training.cross_entropy import cross_entropy
+from simonides.solvers.training.gradient import gradient
 
 
 @dataclass(frozen=True)
@@ -104,3 +111,31 @@ def test_a_second_solver_goes_on_with_history_and_clock():
 def test_limits_that_are_none_are_refused(steps, seconds):
     with pytest.raises(BadArgumentError):
         Limits(steps, seconds)
+
+
+@pytest.mark.parametrize(
+    ("solve", "facts"),
+    [(feasibility, 20), (feasibility, 60), (partial(low_rank, rank=7), 20), (cross_entropy, 20),
+     (gradient, 20)],
+)  # fmt: skip
+def test_a_limit_at_the_very_last_step_changes_nothing(solve, facts):
+    problem = OriginalProblem.gaussian(facts, 10 if facts == 20 else 8, seed=0)
+    free = solve(problem, threads=1)
+    # The rate of gradient descent follows from its step limit, so that only its own may be given.
+    limit = {} if solve is gradient else {"max_steps": free.steps}
+    limited = solve(problem, threads=1, **limit)
+    assert limited.status is free.status is not Status.STOPPED
+    assert (limited.multipliers is None) == (free.multipliers is None)
+    np.testing.assert_array_equal(limited.weights, free.weights)
+
+
+def test_what_is_stored_from_the_start_is_proved_without_a_step():
+    assert decide(OriginalProblem.gaussian(3, 10, seed=0), max_steps=0).verdict is Verdict.STORABLE
+
+
+def test_cut_short_on_the_first_facts_a_rank_is_kept_and_nothing_told():
+    problem = OriginalProblem.gaussian(60, 8, seed=0)
+    decision = decide(problem, 4, time_limit=0.0)
+    assert (decision.verdict, decision.told_by) == (Verdict.UNDECIDED, None)
+    assert decision.solution.timed_out
+    assert np.linalg.matrix_rank(decision.solution.weights) == 4

@@ -26,6 +26,12 @@ def rule(problem, *, gain=1.0, seed=0):
 def halves(problem, *, rank=None):
     return problem.target_outputs.T @ problem.inputs
 
+def demanding(problem, gain):
+    return gain * problem.target_outputs.T @ problem.inputs
+
+def nothing_returned(problem):
+    pass
+
 def wrong(problem):
     return np.zeros((1, 1))
 """
@@ -82,6 +88,30 @@ def test_decide_proves_what_a_method_of_one_s_own_finds(own):
     assert decide(few, method="mine:rule").verdict is Verdict.STORABLE
     assert decide(many, method="mine:rule").verdict is Verdict.UNDECIDED
     assert decide(few, 1, method="hebbian").verdict is Verdict.NOT_FOUND
+
+
+def test_a_refutation_stands_whatever_the_rank():
+    problem = OriginalProblem.gaussian(60, 8, seed=0)
+    whole = decide(problem, 3)
+    for decision in (decide(problem, 3, method="feasibility"), decide(problem, 3, method="margin")):
+        assert decision.verdict is whole.verdict is Verdict.NOT_STORABLE
+        assert decision.certificate is not None
+    solution = named("margin").solve(problem, rank=3, time_limit=0.0, threads=1)
+    assert solution.timed_out
+    assert np.linalg.matrix_rank(solution.weights) == 3
+
+
+def test_limits_reach_the_method_or_are_refused(own):
+    problem = OriginalProblem.gaussian(30, 8, seed=0)
+    assert decide(problem, method="gradient", max_steps=3).solution.steps == 3
+    with pytest.raises(BadArgumentError, match="max_steps"):
+        decide(problem, method="hebbian", max_steps=3)
+
+
+@pytest.mark.parametrize("name", ["mine:demanding", "mine:nothing_returned"])
+def test_functions_that_are_no_methods_are_refused(own, name):
+    with pytest.raises(BadArgumentError):
+        named(name).solve(OriginalProblem.gaussian(5, 8, seed=0))
 
 
 @pytest.mark.parametrize(

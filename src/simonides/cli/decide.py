@@ -145,10 +145,8 @@ def _notes(
         notes.append(f"No weights let fact {fact} beat output {rival}: the fact {why}.")
     elif decision.verdict == "not-storable":
         notes += _contradiction(problem)
-    if decision.verdict == "not-decision":
-        notes.append(
-            "No weights of this rank were decision. That proves nothing: there may be some."
-        )
+    if decision.verdict == "not-found":
+        notes.append("No weights of this rank were found. That proves nothing: there may be some.")
     if decision.verdict == "not-storable" and decision.told_by is not None:
         notes.append(f"The first {decision.told_by:,} facts alone do not fit, so all do not.")
     if save is not None and failure is None and decision.certificate is None:

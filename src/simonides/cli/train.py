@@ -46,14 +46,22 @@ def train(
     from simonides.solvers.methods import named
 
     method = named(solver, "solver")
-    chosen: dict[str, Any] = {"rank": rank, "time_limit": time_limit}
+    chosen: dict[str, Any] = {"rank": rank}
+    if time_limit is not None:
+        chosen["time_limit"] = time_limit
     if steps is not None:
         chosen["max_steps"] = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
     if backend != "numpy":
         chosen["backend"] = backend
     if loss is not None:
         chosen["loss"] = loss
-    for option, name in (("backend", "backend"), ("loss", "loss"), ("steps", "max_steps")):
+    heeded = {
+        "backend": "backend",
+        "loss": "loss",
+        "steps": "max_steps",
+        "time-limit": "time_limit",
+    }
+    for option, name in heeded.items():
         if name in chosen and name not in method.takes:
             raise arguments.refuse(
                 option, chosen[name], f"left out for {solver}", f"drop --{option}"

@@ -185,7 +185,11 @@ class DecoupledProblem(Scanned):
 
     @cached_property
     def _impossible_pair(self) -> tuple[int, int] | None:
-        if self.vectors.name != "rademacher":
+        # Other laws are continuous, and have vectors that coincide with probability zero.
+        signs = self.vectors.name == "rademacher" or (
+            self.vectors.name == "unit" and self.dim_out == 1
+        )
+        if not signs:
             return None
         for rows in self._row_blocks:
             equal = (self.rivals_of(rows) == self.target_outputs[rows, None]).all(axis=2)

@@ -7,6 +7,7 @@ with a colon is a function of your own, ``mymodule:draw``.
 
 from __future__ import annotations
 
+import inspect
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -157,6 +158,13 @@ class Ensemble:
         seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
         if self.own:
             inputs, outputs, targets = self._nested(sizes, candidates, seed)
+            if targets is not None and candidates is None:
+                raise arguments.refuse(
+                    "candidates",
+                    None,
+                    f"given for {self.name}, which chooses targets",
+                    "pass how many outputs there are",
+                )
         else:
             law = VectorLaw(self.name, self.options)  # type: ignore[arg-type]
             of_inputs, of_outputs = np.random.default_rng(seed).spawn(2)
@@ -196,7 +204,9 @@ class Ensemble:
             half["candidates"] = max(half["facts"], 2)
         arrays, first = self._call(sizes, seed), self._call(half, seed)
         for name, more, fewer in zip(("inputs", "outputs", "targets"), arrays, first, strict=True):
-            if fewer is not None and more[: len(fewer)].tobytes() != fewer.tobytes():
+            if (fewer is None) != (more is None) or (
+                fewer is not None and more[: len(fewer)].tobytes() != fewer.tobytes()
+            ):
                 raise arguments.refuse(
                     "ensemble",
                     str(self),
@@ -208,7 +218,17 @@ class Ensemble:
     def _call(self, sizes: Mapping[str, int], seed: int) -> list[Any]:
         # The fourth child: the other three draw what a named ensemble draws.
         rng = np.random.default_rng(seed).spawn(4)[-1]
-        drawn = arguments.imported("ensemble", self.name)(rng, **sizes, **dict(self.options))
+        function = arguments.imported("ensemble", self.name)
+        try:
+            inspect.signature(function).bind(rng, **sizes, **dict(self.options))
+        except TypeError as error:
+            raise arguments.refuse(
+                "ensemble",
+                str(self),
+                "a function of rng, facts, dim_in, dim_out, candidates and options",
+                f"{error}",
+            ) from None
+        drawn = function(rng, **sizes, **dict(self.options))
         if not isinstance(drawn, tuple) or len(drawn) not in (2, 3):
             raise arguments.refuse(
                 "ensemble",

@@ -29,7 +29,7 @@ from simonides.solvers.factors import truncated
 from simonides.solvers.hinge.low_rank import low_rank
 from simonides.solvers.rules.hebbian import hebbian
 from simonides.solvers.rules.pseudo_inverse import pseudo_inverse
-from simonides.solvers.solution import Solution, Status
+from simonides.solvers.solution import Solution, Status, Verdict
 from simonides.solvers.training.cross_entropy import cross_entropy
 from simonides.solvers.training.gradient import gradient
 from simonides.solvers.training.mean_loss import loss_named
@@ -86,6 +86,15 @@ class Method:
         passed = {
             name: value for name, value in options.items() if name in takes or name not in _CALLER_S
         }
+        try:
+            inspect.signature(self.function).bind(problem, **passed)
+        except TypeError as error:
+            raise arguments.refuse(
+                "method",
+                self.name,
+                "a function of a problem, with options that have defaults",
+                f"{error}",
+            ) from None
         answer = self.function(problem, **passed)
         if isinstance(answer, Decision):
             answer = answer.solution
@@ -107,15 +116,32 @@ class Method:
 
 
 def bounded(solution: Solution, problem: Problem, rank: int | None) -> Solution:
-    """Return the solution, cut to the rank if its method knows of none."""
-    if rank is None or solution.factors is not None:
+    """Return the solution, cut to the rank if its method knows of none.
+
+    What was proved against any weights stands; what was known of the uncut ones does not.
+    """
+    refuted = solution.verdict is Verdict.NOT_STORABLE
+    if rank is None or solution.factors is not None or refuted:
         return solution
     factors = truncated(solution.weights, rank)
-    cut = replace(_of_weights(problem, factors[0] @ factors[1].T), factors=factors)
-    return replace(cut, steps=solution.steps, seconds=solution.seconds, loss=solution.loss)
+    cut = _of_weights(problem, factors[0] @ factors[1].T)
+    return replace(
+        solution,
+        weights=cut.weights,
+        factors=factors,
+        status=cut.status,
+        recalled=cut.recalled,
+        smallest_gap=cut.smallest_gap,
+        margin_lower=-math.inf,
+        loss=None,
+        verdict=None,
+        certificate=None,
+    )
 
 
 def _of_weights(problem: Problem, weights: object) -> Solution:
+    if weights is None:
+        raise arguments.refuse("weights", None, "returned by the method", "return an array")
     weights = checked.weights("weights", weights, problem)
     recall = problem.recall(problem.images(weights))
     stored = recall.recalled == problem.facts

@@ -32,6 +32,9 @@ if TYPE_CHECKING:
 _TRAINING = 5
 """Steps of training for each of a search on the hinge, which costs as much or more."""
 
+_STEPS = 400
+"""Newton steps of each search; near capacity, where most are needed, 23 were taken at d = 60."""
+
 _MANY_STEPS = 100
 """Where Newton's method has not decided a small problem after so many, a linear program may."""
 
@@ -76,7 +79,7 @@ def decide(
     start: Reals | None = None,
     margin_gap: float | None = None,
     tolerance: float = 1e-9,
-    max_steps: int = 400,
+    max_steps: int | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
@@ -101,8 +104,8 @@ def decide(
         Go on until the largest margin is known to this relative gap.
     tolerance : float
         Normalised margin that counts as none.
-    max_steps : int
-        Steps of each search.
+    max_steps : int, optional
+        Steps of each search. Default: 400, or what ``method`` has.
     time_limit : float, optional
         Seconds after which the best so far is returned, undecided unless a proof is complete. So it is
         when interrupted.
@@ -144,7 +147,7 @@ def decide(
         arguments.real("time_limit", time_limit, least=0, remedy="pass a number of seconds")
     search = Search(
         tolerance=arguments.tolerance(tolerance),
-        max_steps=max_steps,
+        max_steps=_STEPS if max_steps is None else max_steps,
         deadline=None if time_limit is None else began + time_limit,
         threads=threads,
         watch=watch,
@@ -152,7 +155,7 @@ def decide(
     stages = _Stages(problem, search)
     with Keyboard() as keyboard:
         if method is not None:
-            solution = stages.by_method(method, rank)
+            solution = stages.by_method(method, rank, max_steps)
         elif rank is None:
             solution = stages.full_rank(start, margin_gap)
         else:
@@ -224,16 +227,20 @@ class _Stages:
     def _proved(self, solution: Solution) -> Solution:
         return proved(self._problem, solution, self._search.tolerance, self._note)
 
-    def by_method(self, name: str, rank: int | None) -> Solution:
+    def by_method(self, name: str, rank: int | None, max_steps: int | None) -> Solution:
         """Search by one method, and prove what it finds."""
         from simonides.solvers.methods import named
 
         method, options = named(name), self._search.options
         if method.proves:
             options["tolerance"] = self._search.tolerance
-        else:  # which may mean something else by a step
+        if max_steps is None:  # each method has a default of its own
             del options["max_steps"]
+        elif "max_steps" not in method.takes:
+            raise arguments.refuse("max_steps", max_steps, f"left out for {name}", "drop it")
         solution = method.solve(self._problem, rank=rank, **options)
+        if method.proves and solution.verdict is not None:
+            return solution
         outcome = self._proved(solution)
         if rank is not None and outcome.verdict is Verdict.UNDECIDED and not outcome.cut_short:
             return replace(outcome, verdict=Verdict.NOT_FOUND)
@@ -294,17 +301,21 @@ class _Stages:
         told = _Stages(few, self._search).full_rank(None, None)
         if told.verdict is not Verdict.NOT_STORABLE and not told.cut_short:
             return None
-        self.told_by = few.facts
         with crew(self._search.threads) as each:
             recall = problem.recall(problem.images(told.weights), each)
         told = replace(told, recalled=recall.recalled, smallest_gap=recall.smallest_gap)
+        if told.verdict is not Verdict.NOT_STORABLE:
+            return unproved(told)
+        self.told_by = few.facts
         # The same multipliers, in a proof about all facts.
-        return unproved(told) if told.cut_short else self._proved(told)
+        return self._proved(told)
 
     def bounded_rank(self, rank: int) -> Solution:
         """Search for two factors; refute them by a proof about any weights, or search by training."""
         problem, search = self._problem, self._search
         told = self._by_prefix()
+        if told is not None and told.verdict is not Verdict.NOT_STORABLE:
+            return _cut_short_as(self.first(rank, None), told)
         if told is not None:
             return told
         outcome = self._proved(low_rank(problem, rank, **search.options))

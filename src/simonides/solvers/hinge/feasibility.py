@@ -116,10 +116,9 @@ class _Feasibility:
         while True:
             yield hinge
             upper = hinge.margin_upper
-            if hinge.lost == 0:
-                return hinge, Status.STORED
-            if upper < self.enough:
-                return hinge, Status.INFEASIBLE
+            verdict = self._verdict(hinge)
+            if verdict is not None:
+                return hinge, verdict
             if doublings < _MOST_DOUBLINGS and _promises(hinge, before):
                 hinge = hinge.doubled()
                 doublings += 1
@@ -131,6 +130,11 @@ class _Feasibility:
             if moved is None:
                 return hinge, Status.STOPPED
             before, hinge = hinge, moved
+
+    def _verdict(self, hinge: Hinge) -> Status | None:
+        if hinge.lost == 0:
+            return Status.STORED
+        return Status.INFEASIBLE if hinge.margin_upper < self.enough else None
 
     def report(self, hinge: Hinge) -> Report:
         return Report(hinge.objective, hinge.lost, margin_upper=hinge.margin_upper)
@@ -150,6 +154,8 @@ class _Feasibility:
             return replace(
                 solution, multipliers=Multipliers(fact, rival, np.ones(1)), margin_upper=0.0
             )
+        if status is Status.STOPPED:  # at a limit, perhaps at the very state that tells
+            status = self._verdict(hinge) or status
         proof = hinge.multipliers() if status is Status.INFEASIBLE else None
         solution = Solution.of_recall(hinge.weights, status, hinge.recall())
         return replace(solution, multipliers=proof, margin_upper=hinge.margin_upper)

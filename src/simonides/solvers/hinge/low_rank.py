@@ -220,5 +220,7 @@ class _Search:
         return _Factors.at(self.task, place)
 
     def finish(self, point: _Factors, status: Status) -> Solution:
+        if point.hinge.lost == 0:  # also at a limit
+            status = Status.STORED
         solution = Solution.of_recall(point.hinge.weights, status, point.hinge.recall())
         return replace(solution, factors=point.pair)

@@ -30,7 +30,9 @@ def loss_named(loss: object) -> TrainableLoss:
     """
     if isinstance(loss, str) and loss in LOSSES:
         return LOSSES[loss]()
-    made = arguments.imported("loss", loss)() if isinstance(loss, str) and ":" in loss else loss
+    made = arguments.imported("loss", loss) if isinstance(loss, str) and ":" in loss else loss
+    if isinstance(made, type):
+        made = made()
     if not isinstance(made, TrainableLoss):
         names = ", ".join(map(repr, LOSSES))
         raise arguments.refuse(
@@ -52,7 +54,7 @@ def mean_loss(
 
 
 class MeanLoss:
-    """A loss averaged over facts, in one pass over all candidates.
+    """A loss averaged over facts, in one pass over all candidates, on one thread.
 
     >>> from simonides import OriginalProblem
     >>> problem = OriginalProblem.gaussian(5, 3, seed=0)
