@@ -181,7 +181,8 @@ def test_an_interruption_keeps_the_bracket():
         solution = maximum_margin(problem, gap=1e-4, watch=watch)
         assert solution.steps == stop
         if stop <= storing:
-            assert solution.status is Status.STOPPED
+            # The state that stores everything does so though it was the last.
+            assert solution.status is (Status.STORED if stop == storing else Status.STOPPED)
             continue
         assert solution.status is Status.STORED
         assert solution.recalled == 9

@@ -315,7 +315,8 @@ class _Stages:
         problem, search = self._problem, self._search
         told = self._by_prefix()
         if told is not None and told.verdict is not Verdict.NOT_STORABLE:
-            return _cut_short_as(self.first(rank, None), told)
+            begin = replace(self.first(rank, None), steps=told.steps, history=told.history)
+            return _cut_short_as(begin, told)
         if told is not None:
             return told
         outcome = self._proved(low_rank(problem, rank, **search.options))
