@@ -35,7 +35,6 @@ class Thresholds:
         One for each instance.
     theory : float
         Predicted facts, for Gaussian vectors and equally frequent targets.
-
     """
 
     measured: tuple[Threshold, ...]
@@ -105,7 +104,6 @@ def measure_thresholds(
     --------
     >>> measure_thresholds(6, instances=3, workers=1).facts
     (15, 17, 16)
-
     """
     law = _ensemble(ensemble)
     law.check(problem, candidates)

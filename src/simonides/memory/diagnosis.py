@@ -52,7 +52,6 @@ class Diagnosis:
         How many facts there are, and how many of them are stored.
     load, capacity : float, Capacity
         Facts for this shape, and theory's.
-
     """
 
     score: Reals

@@ -90,7 +90,6 @@ class AssociativeMemory(LinearRecall):
     >>> memory = AssociativeMemory().fit(X, Y)
     >>> memory.score(X, Y), memory.predict(X[:3]).tolist()
     (1.0, [0, 1, 2])
-
     """
 
     def __init__(
@@ -148,7 +147,6 @@ class AssociativeMemory(LinearRecall):
         -----
         NotAllStoredWarning
             If some facts are not stored.
-
         """
         recipe = self._recipe()
         inputs = checked_inputs(X, self, to_store=True)
@@ -176,7 +174,6 @@ class AssociativeMemory(LinearRecall):
         ------
         BadArgumentError, KeyboardInterrupt
             As :meth:`fit` does.
-
         """
         inputs, recipe = self._inputs(X, to_store=True), self._recipe()
         facts = self.facts_.with_added(inputs, y, targets, normalize=recipe.normalize_outputs)
@@ -199,7 +196,6 @@ class AssociativeMemory(LinearRecall):
         ------
         BadArgumentError, KeyboardInterrupt
             As :meth:`fit` does.
-
         """
         facts, gone = self.facts_.without(indices)
         return self._store(facts, self._recipe(), cleared(self.weights_, gone))
@@ -222,7 +218,6 @@ class AssociativeMemory(LinearRecall):
         -------
         NoisyRecall
             Curves, with the equations in :mod:`simonides.memory.noise`.
-
         """
         facts, rng = self.facts_, np.random.default_rng(seed_of(self.random_state))
         return noisy_recall(
@@ -242,7 +237,6 @@ class AssociativeMemory(LinearRecall):
         -------
         Diagnosis
             Printed, it is one line; :func:`simonides.figures.memory.diagnosis` draws it.
-
         """
         facts = self.facts_
         return diagnose(
@@ -268,7 +262,6 @@ class AssociativeMemory(LinearRecall):
         -------
         Path
             The file.
-
         """
         check_is_fitted(self)
         return files.write(path, files.packed(self, facts=facts))
@@ -281,7 +274,6 @@ class AssociativeMemory(LinearRecall):
         ------
         BadArgumentError
             If the file is no such memory; the message says why.
-
         """
         saved = files.read(path)
         try:

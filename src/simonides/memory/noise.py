@@ -61,7 +61,6 @@ class NoisyRecall:
         Bounds that hold for these weights: the union bound, and what the worst rival leaves.
     facts, trials : int
         How many facts were looked at, and how often noise was drawn.
-
     """
 
     noise: Reals

@@ -42,7 +42,6 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         ------
         NotFittedError
             Before any fit, as all methods below do.
-
         """
         check_is_fitted(self)
         return self._scorer().best(self._inputs(X))
@@ -54,7 +53,6 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         ------
         BadArgumentError
             If there are fewer outputs.
-
         """
         check_is_fitted(self)
         k = arguments.whole("k", k, remedy="pass how many outputs to list")
@@ -69,7 +67,6 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         ------
         BadArgumentError
             If they take more than ``max_memory``.
-
         """
         check_is_fitted(self)
         inputs = self._inputs(X)
@@ -97,7 +94,6 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         -------
         float
             From 0 to 1.
-
         """
         check_is_fitted(self)
         recalled = self.predict(X)

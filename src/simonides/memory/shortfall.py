@@ -28,7 +28,6 @@ class NotAllStoredWarning(UserWarning):
     ...     memory = AssociativeMemory().fit(X, Y)
     >>> caught[0].category.__name__, len(memory.failed_) == 60 - memory.n_stored_
     ('NotAllStoredWarning', True)
-
     """
 
 

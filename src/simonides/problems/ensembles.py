@@ -86,7 +86,6 @@ class Ensemble:
         Of :data:`TARGETS`.
     target_options : tuple of pairs
         All options of the targets.
-
     """
 
     name: str = "gaussian"
@@ -143,7 +142,6 @@ class Ensemble:
         (5, 3)
         >>> ensemble("balanced").draw(6, 4, candidates=3, seed=0).targets.tolist()
         [0, 1, 2, 2, 0, 1]
-
         """
         dim_out = dim_in if dim_out is None else dim_out
         self.check(problem, candidates)
@@ -290,7 +288,6 @@ def ensemble(text: str | Ensemble) -> Ensemble:
     student(degrees=3)+zipf(exponent=2)
     >>> ensemble("identity") == GAUSSIAN
     True
-
     """
     if isinstance(text, Ensemble):
         return text

@@ -36,7 +36,6 @@ class PaperFigure:
         The paper it belongs to: on ``"storage"`` or on ``"signal"``.
     extra : str, optional
         The optional dependency without which it cannot be made.
-
     """
 
     name: str

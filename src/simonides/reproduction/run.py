@@ -103,7 +103,6 @@ def reproduce(
     >>> result = reproduce(figures=["C.2"], out="build/spectra")  # doctest: +SKIP
     >>> result.page  # doctest: +SKIP
     PosixPath('build/spectra/report.html')
-
     """
     drawn = chosen(figures)
     if workers is not None:

@@ -46,7 +46,6 @@ def critical_beta(cosine: float, *, norm: float = 1.0) -> float:
     --------
     >>> round(critical_beta(0.0), 6), round(critical_beta(0.5), 6)
     (1.414214, 2.0)
-
     """
     cosine = _cosine("cosine", cosine)
     norm = arguments.real("norm", norm, least=0, open_least=True, remedy="LayerNorm makes it 1")
@@ -83,7 +82,6 @@ def critical_residual(
     --------
     >>> round(critical_residual(24), 3)
     2.231
-
     """
     layers = arguments.whole("layers", layers, remedy="pass the number of blocks")
     value_variance = _gain("value_variance", value_variance)
@@ -144,7 +142,6 @@ def chaotic_residual(architecture: Architecture) -> float:
     >>> from simonides.signal import Architecture
     >>> chaotic_residual(Architecture(tokens=64, dim=64, layers=2, activation="relu"))
     inf
-
     """
     stretch = mlp_stretch(architecture)
     if stretch <= 1:
@@ -179,7 +176,6 @@ def std_of_beta(beta: float, dim: int, tokens: float) -> float:
     --------
     >>> round(std_of_beta(0.4, 768, 512), 4)
     0.0361
-
     """
     beta = _gain("beta", beta)
     dim = arguments.whole("dim", dim, remedy="pass the embedding dimension")
@@ -213,7 +209,6 @@ def beta_of_std(std: float, dim: int, tokens: float, *, key_std: float | None = 
     --------
     >>> round(beta_of_std(0.02, 768, 512), 3)
     0.123
-
     """
     std = _gain("std", std)
     key_std = std if key_std is None else _gain("key_std", key_std)

@@ -52,7 +52,6 @@ class Axis:
     --------
     >>> Axis.of("beta", range(3)).values
     (0.0, 1.0, 2.0)
-
     """
 
     name: str
@@ -91,7 +90,6 @@ class Diagram:
         The first layer (from 1) whose beta exceeds its critical value, 0 for none.
     notes : tuple of str
         Where the theory is known to be poor.
-
     """
 
     architecture: Architecture
@@ -157,7 +155,6 @@ def trainability_diagram(
     ... )
     >>> print(*diagram.names()[1], sep=", ")
     trainable, entropy collapse
-
     """
     x_axis, y_axis = _axis(x_axis), _axis(y_axis)
     if set(_fields(x_axis.name)) & set(_fields(y_axis.name)):

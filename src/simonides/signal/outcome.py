@@ -21,7 +21,6 @@ class Outcome(StrEnum):
     --------
     >>> print(Outcome.RANK_COLLAPSE)
     rank collapse
-
     """
 
     TRAINABLE = "trainable"
@@ -58,7 +57,6 @@ class ClassThresholds:
     --------
     >>> ClassThresholds(gradient_decades=3.0).cosine_gap
     0.01
-
     """
 
     cosine_gap: float = 0.01

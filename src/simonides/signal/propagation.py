@@ -46,7 +46,6 @@ class Propagation:
     outcome : Outcome
     notes : tuple of str
         Where the theory is known to be poor.
-
     """
 
     architecture: Architecture
@@ -114,7 +113,6 @@ def propagate(
     >>> way = propagate(Architecture(tokens=128, dim=256, layers=24, attention_skip=2, mlp_skip=2))
     >>> print(f"{way.cosine[-1]:.3f}: {way.outcome}")
     0.985: trainable
-
     """
     gains = Gains.of(architecture)
     if betas is not None:

@@ -49,7 +49,6 @@ class Initialisation:
         The same fraction of each layer's own critical value, as it is with these betas.
     std : float
         Standard deviation of query and key weights.
-
     """
 
     propagation: Propagation
@@ -102,7 +101,6 @@ def recommend(
     >>> advice = recommend(Architecture(tokens=16, dim=64, layers=6))  # a table takes seconds
     >>> round(advice.architecture.beta, 3), round(advice.std, 3)
     (0.745, 0.139)
-
     """
     safety = arguments.real(
         "safety", safety, least=0, most=1, open_least=True, remedy="pass a fraction, 0.5 by default"

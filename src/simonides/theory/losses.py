@@ -81,7 +81,6 @@ class TrainableLoss(Loss, Protocol):
             The loss, and its derivative by the target's score.
         by_rivals : array of shape (n, R)
             Its derivative by each rival's score.
-
         """
         ...
 

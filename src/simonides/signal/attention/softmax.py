@@ -61,7 +61,6 @@ class AttentionStatistics:
         Y3, Y4 and Y22.
     gradient, gradient_overlap : float or array
         The factors Γ and Γ12 of the backward pass.
-
     """
 
     even: float | Reals
@@ -131,7 +130,6 @@ def attention_statistics(variance: float, correlation: float, tokens: float) -> 
     >>> statistics = attention_statistics(4 * math.log(512), 0.5, 512)
     >>> print(f"{statistics.participation:.6f} {statistics.overlap:.6f} {statistics.entropy:.6f}")
     0.425016 0.044146 1.526922
-
     """
     variance, tokens = checked_variance(variance), checked_tokens(tokens)
     correlation = arguments.real(

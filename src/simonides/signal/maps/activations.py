@@ -45,7 +45,6 @@ class Activation:
     >>> cube = Activation("cube", lambda field: (field**3, 3 * field**2))
     >>> print(f"{float(cube.pair_values(np.array(1.0), np.array(0.5)).square):.6f}")
     15.000000
-
     """
 
     name: str

@@ -90,7 +90,6 @@ class Architecture:
     --------
     >>> Architecture(tokens=512, dim=768, layers=12, heads=12).head_dim
     64
-
     """
 
     tokens: int

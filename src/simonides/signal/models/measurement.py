@@ -43,7 +43,6 @@ class ModelMeasurement:
         Of each block's attention.
     theory : Propagation or None
         None where no architecture was passed or could be read off the model.
-
     """
 
     tokens: float
@@ -96,7 +95,6 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
     >>> model = torch.nn.TransformerEncoder(layer, 6)  # doctest: +SKIP
     >>> measure(model, torch.randn(2, 32, 64)).cosine.shape  # doctest: +SKIP
     (7,)
-
     """
     blocks = _blocks(model)
     own = architecture or getattr(model, "architecture", None)

@@ -90,7 +90,6 @@ def read_config(path: str | Path, **changes: Any) -> Architecture:
     >>> _ = path.write_text('{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12}')
     >>> read_config(path, tokens=1024).norm
     'pre'
-
     """
     try:
         config = json.loads(Path(path).read_text(encoding="utf-8"))

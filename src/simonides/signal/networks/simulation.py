@@ -69,7 +69,6 @@ class Simulation:
         ``cosine``, ``norm``, ``gradient`` and ``coherence`` from the input to the output of the last block;
         ``entropy``, ``participation``, ``overlap`` and the squared gradients of ``query``, ``key`` and
         ``value`` weights for each block.
-
     """
 
     architecture: Architecture
@@ -113,7 +112,6 @@ def simulate(
     >>> simulation = simulate(Architecture(tokens=16, dim=64, layers=3), range(4))
     >>> simulation.mean.cosine.shape, simulation.stderr.entropy.shape
     ((4,), (3,))
-
     """
     (simulation,) = simulate_each([architecture], seeds, backward=backward, backend=backend)
     return simulation

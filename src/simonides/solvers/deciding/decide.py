@@ -129,7 +129,6 @@ def decide(
     >>> from simonides import OriginalProblem
     >>> str(decide(OriginalProblem.gaussian(20, 10, seed=0)).verdict)
     'storable'
-
     """
     start = None if start is None else checked.weights("start", start, problem)
     rank = None if rank is None else checked.rank(rank, problem)
