@@ -6,12 +6,24 @@ could be computed any more: neither the answer nor the best so far.
 
 from __future__ import annotations
 
-from typing import Any
+import hashlib
+import pickle
+import warnings
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numba
 from numba.core import event
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from simonides.interrupts import HOLD
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_DIGEST = hashlib.sha256().digest_size
 
 
 class _Compiling(event.Listener):
@@ -24,13 +36,88 @@ class _Compiling(event.Listener):
         HOLD.end()
 
 
-event.register("numba:compiler_lock", _Compiling())  # type: ignore[no-untyped-call]
+event.register("numba:compiler_lock", _Compiling())
 
 
-def kernel(**options: Any) -> Any:
+class _Files(IndexDataCacheFile):
+    """Kernels on disk, each file behind its digest: what was damaged is compiled again, and said.
+
+    Without it an emptied file fails every call, and a flipped bit of machine code runs.
+    """
+
+    def _load_index(self) -> dict[Any, str]:
+        version, stamp, names = self._read(self._index_path) or (None, None, {})
+        return names if (version, stamp) == (self._version, self._source_stamp) else {}
+
+    def _save_index(self, names: dict[Any, str]) -> None:
+        self._write(self._index_path, (self._version, self._source_stamp, names))
+
+    def _load_data(self, name: str) -> Any:
+        return self._read(self._data_path(name))
+
+    def _save_data(self, name: str, code: Any) -> None:
+        self._write(self._data_path(name), code)
+
+    def _read(self, path: str) -> Any:
+        try:
+            content = Path(path).read_bytes()
+        except FileNotFoundError:
+            return None
+        digest, pickled = content[:_DIGEST], content[_DIGEST:]
+        if hashlib.sha256(pickled).digest() == digest:
+            return pickle.loads(pickled)
+        _say(f"compiled code in {path} was damaged, or left by another version: compiled again")
+        return None
+
+    def _write(self, path: str, content: Any) -> None:
+        pickled = self._dump(content)
+        with self._open_for_write(path) as file:
+            file.write(hashlib.sha256(pickled).digest() + pickled)
+
+
+class _Cache(FunctionCache):
+    """The compiler's cache, which a disk that cannot be written makes slower but not useless."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__(function)
+        self._cache_file.__class__ = _Files
+
+    def load_overload(self, signature: Any, target: Any) -> Any:
+        with self._unless_the_disk_fails():
+            return super().load_overload(signature, target)
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        with self._unless_the_disk_fails():
+            super().save_overload(signature, code)
+
+    @contextmanager
+    def _unless_the_disk_fails(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self.disable()
+            _say(f"compiled code cannot be kept, and is compiled anew each time: {error}")
+
+
+@cache
+def _say(note: str) -> None:
+    """Warn once of each."""
+    warnings.warn(note, RuntimeWarning, stacklevel=2)
+
+
+def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     """Return the decorator of a kernel: compiled when first called, cached on disk.
 
     It releases the interpreter lock and uses one thread: who calls it decides about threads, so that
     they never fight with those of the matrix products.
     """
-    return numba.njit(cache=True, nogil=True, **options)
+
+    def compiled(function: Callable[..., Any]) -> Any:
+        dispatcher = numba.njit(nogil=True, **options)(function)
+        with suppress(
+            RuntimeError
+        ):  # no folder for a cache: neither the package's own nor the user's
+            dispatcher._cache = _Cache(function)
+        return dispatcher
+
+    return compiled

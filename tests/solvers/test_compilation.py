@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import numba
 import pytest
+import typer
+from numba.core import event
 
+from simonides.cli import main
+from simonides.interrupts import PRESSES
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.deciding.decide import decide
 
@@ -91,3 +97,69 @@ def test_what_solves_nothing_does_not_even_load_the_compiler(command):
         [sys.executable, "-c", code, *command.split()], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+DOUBLING = """
+from simonides.compiled import kernel
+
+@kernel()
+def double(x):
+    return x + x
+"""
+
+DAMAGES = {
+    "emptied": lambda content: b"",
+    "cut": lambda content: content[: len(content) // 2],
+    "flipped": lambda content: content[:60] + bytes(255 - byte for byte in content[60:]),
+}
+
+
+@pytest.fixture
+def doubling(tmp_path, monkeypatch):
+    """Return a call in a program of its own, as it were, that says how many kernels it compiled."""
+    (tmp_path / "doubling.py").write_text(DOUBLING)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+
+    def call() -> int:
+        sys.modules.pop("doubling", None)
+        with event.install_recorder("numba:compile") as compiled:
+            assert importlib.import_module("doubling").double(21) == 42
+        return sum(step.is_start for _, step in compiled.buffer)
+
+    yield call
+    sys.modules.pop("doubling", None)
+
+
+@pytest.mark.parametrize("suffix", [".nbi", ".nbc"])
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_damaged_compiled_code_is_compiled_again_once_and_said(doubling, suffix, damage, tmp_path):
+    assert [doubling(), doubling()] == [1, 0]
+    (path,) = (tmp_path / "cache").rglob(f"*{suffix}")
+    path.write_bytes(damage(path.read_bytes()))
+    with pytest.warns(RuntimeWarning, match="was damaged, .* compiled again") as notes:
+        assert doubling() == 1
+    assert len(notes) == 1
+    assert doubling() == 0
+
+
+def test_code_that_cannot_be_kept_is_compiled_all_the_same(doubling, tmp_path, monkeypatch):
+    doubling()
+    (index,) = (tmp_path / "cache").rglob("*.nbi")
+    index.unlink()
+    index.mkdir()  # nothing can be read or written there, by anybody
+    with pytest.warns(RuntimeWarning, match="cannot be kept"):
+        assert doubling() == 1
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "file"))
+    assert doubling() == 1
+
+
+def test_an_end_of_a_file_is_not_ctrl_c(monkeypatch):
+    def ends(**_: object) -> None:
+        raise typer.Abort from EOFError("Ran out of input")
+
+    monkeypatch.setattr("simonides.cli.app.app", ends)
+    monkeypatch.setattr(PRESSES, "listen", lambda: None)
+    with pytest.raises(EOFError, match="Ran out"):
+        main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from typing import Any
 
 _BAD_INPUT = 2
@@ -19,6 +20,7 @@ def main() -> None:
     from simonides.interrupts import PRESSES, is_interrupt
 
     PRESSES.listen()
+    warnings.showwarning = _note  # type: ignore[assignment]
 
     # Typer exports only a leaf of its family of usage errors; the root is two steps up.
     usage_error: Any = typer.BadParameter.__mro__[2]
@@ -42,6 +44,8 @@ def main() -> None:
         _complain(str(error))
         code = 1
     except (KeyboardInterrupt, SystemError, typer.Abort) as error:
+        if isinstance(error.__cause__, EOFError):  # the parser takes every end of a file for Ctrl-C
+            raise error.__cause__ from None
         if not (isinstance(error, typer.Abort) or is_interrupt(error)):
             raise
         code = INTERRUPTED
@@ -56,6 +60,11 @@ def _of_file(error: OSError) -> str:
         return str(error)
     remedy = "check the path" if isinstance(error, FileNotFoundError) else "choose another file"
     return f"file = {error.filename!r} cannot be used: {error.strerror}: {remedy}"
+
+
+def _note(message: Warning | str, *_: Any) -> None:
+    """Show a warning as a line: where in the program it arose says nothing to its user."""
+    sys.stderr.write(f"simonides: {' '.join(str(message).split())}\n")
 
 
 def _complain(reason: str) -> int:
