@@ -19,7 +19,6 @@ The rounding of that sum is bounded entry by entry in the same way and added.
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -27,9 +26,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides import archives, arguments
+from simonides import arguments
 from simonides.certificate.recomputed import CHUNK, fields
 from simonides.certificate.rounding import UNDERFLOW, gamma, length, lengths
+from simonides.reading import expecting, read_arrays
 from simonides.writing import replacing
 
 if TYPE_CHECKING:
@@ -39,8 +39,6 @@ if TYPE_CHECKING:
 _FORMAT = 1
 _ARRAYS = ("weights", "left", "right", "pair_facts", "pair_rivals", "multipliers")
 _MEMBERS = {"claim", "fingerprint", "format", *_ARRAYS}
-_LARGEST = 2**33
-"""Bytes of the largest proof that is read."""
 
 
 class Claim(StrEnum):
@@ -87,18 +85,12 @@ class Certificate:
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Read a certificate; nothing in the file is ever executed."""
-        data = Path(path).read_bytes()
-        try:
-            fields = archives.members(io.BytesIO(data), most=_LARGEST, known=_MEMBERS)
+        with expecting(
+            "certificate", path, "a file written by 'decide --save'", "pass the .npz that it wrote"
+        ):
+            fields = read_arrays(path, known=_MEMBERS)
             claim = Claim(str(fields.pop("claim")))
             fingerprint, version = str(fields.pop("fingerprint")), int(fields.pop("format"))
-        except archives.UNREADABLE as error:
-            raise arguments.refuse(
-                "certificate",
-                str(path),
-                "a file written by 'decide --save'",
-                f"{archives.reason(error)}; pass the .npz that it wrote",
-            ) from None
         if version != _FORMAT:
             raise arguments.refuse("format", version, f"{_FORMAT}", "write it again")
         return cls(claim, fingerprint, **{name: fields[name] for name in _ARRAYS if name in fields})

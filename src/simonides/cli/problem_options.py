@@ -96,16 +96,11 @@ class Request(options.Shape):
 
 
 def _array(name: str, path: str) -> Any:
-    import numpy as np
+    from simonides.reading import expecting, read_array
 
-    from simonides import archives
-
+    kind = "a readable .npy file of numbers"
     try:
-        # Unlike numpy.load, this takes nothing but a lone array.
-        with open(path, "rb") as file:
-            return np.lib.format.read_array(file, allow_pickle=False)
+        with expecting(name, path, kind, "write it with numpy.save"):
+            return read_array(path)
     except OSError as error:
-        reason = error.strerror or str(error)
-    except archives.UNREADABLE as error:
-        reason = f"{archives.reason(error)}; write it with numpy.save"
-    raise arguments.refuse(name, path, "a readable .npy file of numbers", reason)
+        raise arguments.refuse(name, path, kind, error.strerror or str(error)) from None

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from simonides import archives, arguments
+from simonides import arguments
 from simonides.certificate import Claim
 from simonides.interrupts import Keyboard
 from simonides.memory import files
@@ -276,10 +276,8 @@ class AssociativeMemory(LinearRecall):
             If the file is no such memory; the message says why.
         """
         saved = files.read(path)
-        try:
+        with files.expecting_memory(path):
             return files.unpacked(saved, cls())
-        except archives.UNREADABLE as error:
-            raise files.refusal(path, error) from None
 
     def to_torch(self) -> Any:
         """Return the map as ``nn.Linear`` without bias, two of them in a row for factors."""

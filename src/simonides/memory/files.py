@@ -14,18 +14,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides import archives, arguments
+from simonides import arguments
 from simonides.certificate import Certificate, Claim
 from simonides.memory.facts import Facts
 from simonides.memory.storing import setting_of
 from simonides.problems import checked
+from simonides.reading import expecting, parse_json, read_arrays
 from simonides.theory.capacity import capacity_of
 from simonides.writing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from contextlib import AbstractContextManager
 
-    from simonides.failures import BadArgumentError
     from simonides.memory.estimator import AssociativeMemory
 
 _FORMAT = 1
@@ -68,28 +69,22 @@ def read(path: str | Path) -> Saved:
     path = _checked(path)
     if not path.is_file():
         raise arguments.refuse("path", str(path), "a file", "save a memory there first")
-    try:
+    with expecting_memory(path):
         arrays, text = _read_npz(path) if path.suffix == ".npz" else _read_safetensors(path)
-        note = json.loads(text)
-        if not isinstance(note, dict):
-            raise TypeError(f"its note is of type {type(note).__name__}, not an object")
+        note = parse_json(text)
         version = note.pop("format")
-    except archives.UNREADABLE as error:
-        raise refusal(path, error) from None
     if version != _FORMAT:
         raise arguments.refuse("format", version, str(_FORMAT), "write the file again")
     return Saved(arrays, note)
 
 
-def refusal(path: str | Path, error: Exception) -> BadArgumentError:
-    """Return the error that says why a file is no memory."""
-    reason = f"{archives.reason(error)}; pass another file"
-    return arguments.refuse("path", str(path), "a memory written by save", reason)
+def expecting_memory(path: str | Path) -> AbstractContextManager[None]:
+    """Return what turns whatever reading a memory raises into one refusal."""
+    return expecting("path", path, "a memory written by save", "pass another file")
 
 
 def _read_npz(path: Path) -> tuple[dict[str, Any], str]:
-    with path.open("rb") as file:
-        arrays = archives.members(file, most=path.stat().st_size)
+    arrays = read_arrays(path, compressed=False)
     return arrays, str(arrays.pop(_NOTE))
 
 
