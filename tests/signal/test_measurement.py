@@ -14,12 +14,12 @@ SMALL = Architecture(tokens=12, dim=16, layers=3, heads=2, hidden=20, beta=1.2, 
 
 def test_measuring_a_random_transformer_finds_what_simulation_finds():
     from simonides.signal.networks.simulation import draw_tokens, one_network
-    from simonides.signal.networks.torch_network import draw_transformer, normalised
+    from simonides.signal.networks.torch_network import Transformer, normalised
 
     asked = replace(SMALL, tokens=40, dim=64)
     children = np.random.SeedSequence(5).spawn(asked.layers + 2)
     batch = torch.from_numpy(draw_tokens(asked, np.random.default_rng(children[0])))[None]
-    model = draw_transformer(asked, 5)
+    model = Transformer(asked, 5)
     found = measure(model, normalised(batch))
     expected = one_network(asked, 5, backward=False)
     np.testing.assert_allclose(found.cosine, expected.cosine, rtol=1e-3)
@@ -93,11 +93,11 @@ def test_an_architecture_that_is_given_wins():
 
 
 def test_an_architecture_that_is_given_is_asked_at_the_batch_s_tokens_and_norm():
-    from simonides.signal.networks.torch_network import draw_transformer
+    from simonides.signal.networks.torch_network import Transformer
 
     asked = replace(SMALL, tokens=48, dim=96, hidden=96, norm="pre", beta=1.5)
     batch = 2 * sequences(tokens=10)
-    found = measure(draw_transformer(asked, 3), batch)
+    found = measure(Transformer(asked, 3), batch)
     used = found.theory.architecture
     assert found.tokens == used.tokens == 10
     assert used.input_variance == pytest.approx(found.norm[0]) == pytest.approx(4, rel=1e-3)

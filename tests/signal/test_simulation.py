@@ -190,37 +190,35 @@ SMALL = Architecture(tokens=5, dim=6, layers=2, heads=2, hidden=7, beta=1.5, cos
     ],
 )
 def test_the_way_back_is_the_derivative_of_the_way_forward(change):
-    from simonides.signal.networks import network
-    from simonides.signal.networks.simulation import _Block
+    from simonides.signal.networks.network import draw_weights, run_block
 
-    asked = replace(SMALL, **change)
+    network = replace(SMALL, **change)
     rng = np.random.default_rng(0)
-    x, sent = rng.standard_normal((2, asked.tokens, asked.dim))
-    block = _Block(asked, np.random.SeedSequence(4))
-    weights = network.draw_weights(asked, np.random.default_rng(7), np.float64)
-    block._weights = lambda: weights
-    block.forward(x)
-    gradient, squares = block.backward(sent)
+    x, sent = rng.standard_normal((2, network.tokens, network.dim))
+    drawn = draw_weights(network, np.random.default_rng(7))
+    weights = {role: matrix.astype(np.float64) for role, matrix in drawn.items()}
+    gradient, of_weights = run_block(network, weights, x)[2](weights, sent)
 
     def slope(change_):
         return (change_(1e-5) - change_(-1e-5)) / 2e-5
 
-    direction = rng.standard_normal(x.shape)
-    moved = slope(lambda e: float(np.sum(sent * block.forward(x + e * direction))))
-    assert float(np.sum(gradient * direction)) == pytest.approx(moved, rel=1e-6)
-    total = 0.0
-    for row in range(asked.dim):
-        for column in range(asked.dim):
+    def loss(x, weights):
+        return float(np.sum(sent * run_block(network, weights, x)[0]))
 
-            def nudge(e, row=row, column=column):
-                query = weights.query.copy()
-                query[row, column] += e
-                changed = _Block(asked, np.random.SeedSequence(4))
-                changed._weights = lambda: replace(weights, query=query)
-                return float(np.sum(sent * changed.forward(x)))
+    direction = rng.standard_normal(x.shape)
+    moved = slope(lambda e: loss(x + e * direction, weights))
+    assert float(np.sum(gradient * direction)) == pytest.approx(moved, rel=1e-6)
+    for role, of_role in zip(("query", "key", "value"), of_weights, strict=True):
+        total = 0.0
+        for place in np.ndindex(network.dim, network.dim):
+
+            def nudge(e, role=role, place=place):
+                matrix = weights[role].copy()
+                matrix[place] += e
+                return loss(x, weights | {role: matrix})
 
             total += slope(nudge) ** 2
-    assert squares[0] == pytest.approx(total, rel=1e-5)
+        assert np.sum(of_role**2) == pytest.approx(total, rel=1e-5)
 
 
 def test_the_same_seed_gives_the_same_network():

@@ -48,7 +48,7 @@ def critical_beta(cosine: float, *, norm: float = 1.0) -> float:
     (1.414214, 2.0)
     """
     cosine = _cosine("cosine", cosine)
-    norm = arguments.real("norm", norm, least=0, open_least=True, remedy="LayerNorm makes it 1")
+    norm = arguments.positive("norm", norm, remedy="LayerNorm makes it 1")
     return math.sqrt(2 / (1 - cosine)) / norm
 
 
@@ -108,18 +108,13 @@ def mlp_stretch(architecture: Architecture) -> float:
     """
     if architecture.activation is None:
         return 1.0
-    field = architecture.mlp_in_variance + architecture.mlp_bias_variance
-    activation, at_collapse = (
-        activation_named(architecture.activation),
-        (np.array(field), np.array(0.0)),
-    )
-    skip = architecture.mlp_skip**2
-    gain = architecture.mlp_in_variance * architecture.mlp_out_variance
-    total = skip + architecture.mlp_out_variance * float(
-        activation.pair_values(*at_collapse).square
-    )
+    inner, outer = architecture.mlp_in_variance, architecture.mlp_out_variance
+    skip, bias = architecture.mlp_skip**2, architecture.mlp_bias_variance
+    activation = activation_named(architecture.activation)
+    at_collapse = np.array(inner + bias), np.array(0.0)
+    total = skip + outer * float(activation.pair_values(*at_collapse).square)
     slope = float(activation.pair_slopes(*at_collapse).square)
-    return (skip + gain * slope) / (total + architecture.mlp_bias_variance)
+    return (skip + inner * outer * slope) / (total + bias)
 
 
 def chaotic_residual(architecture: Architecture) -> float:
@@ -221,11 +216,5 @@ def _gain(name: str, value: float) -> float:
 
 
 def _cosine(name: str, value: float) -> float:
-    return arguments.real(
-        name,
-        value,
-        least=0,
-        most=1,
-        open_most=True,
-        remedy="pass the mean cosine of two tokens; negative ones are not covered",
-    )
+    remedy = "pass the mean cosine of two tokens; negative ones are not covered"
+    return arguments.real(name, value, least=0, most=1, open_most=True, remedy=remedy)

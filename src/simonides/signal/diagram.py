@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from dataclasses import dataclass, fields, replace
 from itertools import product
@@ -12,11 +11,10 @@ import numpy as np
 
 from simonides import arguments
 from simonides.signal.maps.architecture import Architecture
-from simonides.signal.maps.backward import gradients
-from simonides.signal.maps.forward import Gains, run
-from simonides.signal.notes import PoorTheoryWarning, caveats
-from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
-from simonides.signal.propagation import Method, mask_of, statistics_of
+from simonides.signal.maps.forward import Gains
+from simonides.signal.notes import PoorTheoryWarning
+from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome
+from simonides.signal.propagation import Method, Ways, follow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -156,82 +154,49 @@ def trainability_diagram(
     >>> print(*diagram.names()[1], sep=", ")
     trainable, entropy collapse
     """
-    x_axis, y_axis = _axis(x_axis), _axis(y_axis)
+    x_axis, y_axis = (
+        axis if isinstance(axis, Axis) else Axis.of(*axis) for axis in (x_axis, y_axis)
+    )
     if set(_fields(x_axis.name)) & set(_fields(y_axis.name)):
         raise arguments.refuse(
             "y_axis", y_axis.name, f"another than x_axis, {x_axis.name}", "vary two things"
         )
-    for axis in (x_axis, y_axis):
+    varied: dict[str, Any] = {}
+    for axis, shape in ((x_axis, (1, -1)), (y_axis, (-1, 1))):
         for value in axis.values:
-            _with(architecture, axis.name, value)  # refuses what no network can have
-    shape = (len(y_axis.values), len(x_axis.values))
-    varied = {
-        axis.name: values
-        for axis, values in (
-            (x_axis, np.array(x_axis.values, dtype=float)[None, :]),
-            (y_axis, np.array(y_axis.values, dtype=float)[:, None]),
-        )
-        if axis.name in CONTINUOUS
-    }
-    columns = {name: np.empty(shape) for name in _COLUMNS}
+            changes: dict[str, Any] = dict.fromkeys(_fields(axis.name), value)
+            replace(architecture, **changes)  # refuses what no network can have
+        if axis.name in CONTINUOUS:
+            values = np.array(axis.values, dtype=float).reshape(shape)
+            varied |= dict.fromkeys(_fields(axis.name), values)
+    columns: dict[str, Any] = {}
     notes: dict[str, None] = {}
     for (rows, y_change), (places, x_change) in product(_parts(y_axis), _parts(x_axis)):
         network = replace(architecture, **x_change, **y_change)
-        points, said = _points(
-            network, varied, method, finite_width, thresholds or ClassThresholds()
-        )
-        notes |= dict.fromkeys(said)
-        for name, values in points.items():
-            part = columns[name][rows, places]
-            part[:] = np.broadcast_to(values, part.shape)
+        if "output_variance" in varied and network.output_variance is None:
+            network = replace(network, output_variance=1.0)
+        ways = follow(network, Gains.of(network, varied), method, finite_width, thresholds)
+        notes |= dict.fromkeys(ways.notes)
+        for name, points in _points(ways).items():
+            whole = np.empty((len(y_axis.values), len(x_axis.values)), points.dtype)
+            columns.setdefault(name, whole)[rows, places] = points
     for note in notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
-    codes: Any = {name: columns[name].astype(np.int64) for name in ("outcome", "frozen_layer")}
-    return Diagram(architecture, x_axis, y_axis, **{**columns, **codes}, notes=tuple(notes))
+    return Diagram(architecture, x_axis, y_axis, **columns, notes=tuple(notes))
 
 
-_COLUMNS = ("outcome", "cosine", "least_entropy", "participation", "gradient", "frozen_layer")
-
-
-def _points(
-    architecture: Architecture,
-    varied: dict[str, Reals],
-    method: Method,
-    finite_width: bool,
-    thresholds: ClassThresholds,
-) -> tuple[dict[str, Reals | Integers], tuple[str, ...]]:
-    """Return every quantity of the diagram for arrays of gains, and where theory is poor among them."""
-    varied = {field: values for name, values in varied.items() for field in _fields(name)}
-    if "output_variance" in varied and architecture.output_variance is None:
-        architecture = replace(architecture, output_variance=1.0)
-    gains = Gains.of(architecture, varied)
-    statistics = statistics_of(architecture, method, finite_width=finite_width)
-    layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
-    final_gap = layers[-1].relative
-    frozen = np.array([layer.beta**2 * layer.at_attention.relative > 2 for layer in layers])
-    first = np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0)
-    entropy = np.min(np.array([layer.attention.entropy for layer in layers]), axis=0)
-    entropy = entropy / math.log(architecture.tokens)
-    mask = mask_of(architecture, method, finite_width=finite_width)
-    gain = gradients(architecture, gains, layers, mask).tokens[0]
-    notes = caveats(
-        architecture,
-        frozen=first > 0,
-        attention_skip=gains.attention_skip,
-        attention_variance=gains.attention_variance,
-        limit=method == "asymptotic",
-    )
-    columns = {
-        "outcome": classes(final_gap, first > 0, entropy, gain, thresholds),
-        "cosine": 1 - final_gap,
-        "least_entropy": entropy,
-        "participation": np.max(
-            np.array([layer.attention.participation for layer in layers]), axis=0
-        ),
-        "gradient": gain,
-        "frozen_layer": first,
+def _points(ways: Ways) -> dict[str, Any]:
+    """Return every quantity of the diagram."""
+    frozen = ways.frozen
+    shares = np.array([layer.attention.participation for layer in ways.layers])
+    return {
+        "outcome": ways.outcome,
+        "cosine": 1 - ways.layers[-1].relative,
+        "least_entropy": ways.least_entropy,
+        "participation": np.max(shares, axis=0),
+        "gradient": ways.gradients.tokens[0],
+        "frozen_layer": np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0),
     }
-    return columns, notes
 
 
 def _parts(axis: Axis) -> list[tuple[slice, dict[str, Any]]]:
@@ -241,15 +206,6 @@ def _parts(axis: Axis) -> list[tuple[slice, dict[str, Any]]]:
     return [(slice(k, k + 1), {axis.name: value}) for k, value in enumerate(axis.values)]
 
 
-def _axis(axis: Axis | tuple[str, Iterable[float]]) -> Axis:
-    return axis if isinstance(axis, Axis) else Axis.of(*axis)
-
-
 def _fields(name: str) -> tuple[str, ...]:
     """Return the fields of an architecture that an axis varies."""
     return ("attention_skip", "mlp_skip") if name == "skip" else (name,)
-
-
-def _with(architecture: Architecture, name: str, value: float) -> Architecture:
-    changes: dict[str, Any] = dict.fromkeys(_fields(name), value)
-    return replace(architecture, **changes)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from simonides.arrays import Reals, Truths
+    from simonides.arrays import Truths
     from simonides.signal.maps.architecture import Architecture
+    from simonides.signal.maps.forward import Gains
 
 MANY_TOKENS = 8
 """Tokens over the dimension from which gradients are known to be overestimated."""
@@ -22,46 +23,32 @@ class PoorTheoryWarning(UserWarning):
 
 
 def caveats(
-    architecture: Architecture,
-    *,
-    frozen: Truths | bool,
-    attention_skip: Reals | float,
-    attention_variance: Reals | float,
-    limit: bool,
+    architecture: Architecture, gains: Gains, *, frozen: Truths, limit: bool
 ) -> tuple[str, ...]:
     """Return where the theory is known to be poor for these networks, most important first.
 
     ``frozen`` says where attention exceeds its critical beta, ``limit`` whether statistics are those
     of infinitely many tokens.
     """
-    notes = []
-    weak = np.square(attention_skip) < attention_variance
-    deep = architecture.layers > 1
-    if deep and not architecture.centred and np.any(frozen & weak):
-        notes.append(
-            "Frozen attention with a weak skip: tokens that copy the same key are not described by one "
-            "norm and one cosine, and the predicted cosine rises too early, by up to 0.3."
-        )
-    if deep and architecture.centred and np.any(frozen):
-        notes.append(
-            "Frozen centred attention: predicted gradients of deep networks are too large, at beta = 3 "
-            "by a factor of 16 where they were measured (24 layers)."
-        )
-    if architecture.tokens >= MANY_TOKENS * architecture.dim:
-        notes.append(
-            "Many more tokens than dimensions: predicted gradients are too large, by up to 16% "
-            "where those of one layer were measured (d = 256 and 512, T = 4 d to 16 d)."
-        )
-    if architecture.causal:
-        notes.append(
-            "Causal mask: cosine and entropy are for late positions, which see almost all keys; gradients "
-            "are averages over positions."
-        )
-    if limit:
-        notes.append(
-            "Statistics of infinitely many tokens: entropy and participation are far off near and below "
-            "the critical beta at any number of tokens in use."
-        )
-    if architecture.dim < FEW_DIMENSIONS:
-        notes.append("A small dimension: single networks scatter widely around the mean predicted.")
-    return tuple(notes)
+    deep, centred = architecture.layers > 1, architecture.centred
+    weak = np.square(gains.attention_skip) < gains.attention_variance
+    notes = {
+        "Frozen attention with a weak skip: tokens that copy the same key are not described by one norm "
+        "and one cosine, and the predicted cosine rises too early, by up to 0.3.": (
+            deep and not centred and np.any(frozen & weak)
+        ),
+        "Frozen centred attention: predicted gradients of deep networks are too large, at beta = 3 by a "
+        "factor of 16 where they were measured (24 layers).": deep and centred and np.any(frozen),
+        "Many more tokens than dimensions: predicted gradients are too large, by up to 16% where those "
+        "of one layer were measured (d = 256 and 512, T = 4 d to 16 d).": (
+            architecture.tokens >= MANY_TOKENS * architecture.dim
+        ),
+        "Causal mask: cosine and entropy are for late positions, which see almost all keys; gradients "
+        "are averages over positions.": architecture.causal,
+        "Statistics of infinitely many tokens: entropy and participation are far off near and below the "
+        "critical beta at any number of tokens in use.": limit,
+        "A small dimension: single networks scatter widely around the mean predicted.": (
+            architecture.dim < FEW_DIMENSIONS
+        ),
+    }
+    return tuple(note for note, holds in notes.items() if holds)

@@ -64,21 +64,21 @@ class ClassThresholds:
     gradient_decades: float = 2.0
 
     def __post_init__(self) -> None:
-        arguments.real("cosine_gap", self.cosine_gap, least=0, most=1, remedy="0.01 is usual")
-        arguments.real(
-            "entropy_fraction", self.entropy_fraction, least=0, most=1, remedy="0 leaves it out"
-        )
-        arguments.real(
-            "gradient_decades",
-            self.gradient_decades,
-            least=0,
-            open_least=True,
-            remedy="2 allows a factor of a hundred",
-        )
+        for name, remedy in (
+            ("cosine_gap", "0.01 is usual"),
+            ("entropy_fraction", "0 leaves it out"),
+        ):
+            arguments.real(name, getattr(self, name), least=0, most=1, remedy=remedy)
+        remedy = "2 allows a factor of a hundred"
+        arguments.positive("gradient_decades", self.gradient_decades, remedy=remedy)
 
 
 def classes(
-    final_gap: Reals, frozen: Truths, least_entropy: Reals, gain: Reals, thresholds: ClassThresholds
+    final_gap: Reals,
+    frozen: Truths,
+    least_entropy: Reals,
+    gain: Reals,
+    thresholds: ClassThresholds | None,
 ) -> Integers:
     """Return the position in ``OUTCOMES`` of each network's class.
 
@@ -87,18 +87,16 @@ def classes(
     over that at the last. Collapse comes before gradients, rank before entropy: a network can fail
     in several ways, and the first hides the others.
     """
+    limits = thresholds or ClassThresholds()
     with np.errstate(divide="ignore"):
         # A gradient beyond the largest number has exploded, whatever became of it since.
         decades = np.log10(np.where(np.isfinite(gain), gain, np.inf))
-    checks = [
-        (Outcome.RANK_COLLAPSE, final_gap < thresholds.cosine_gap),
-        (Outcome.ENTROPY_COLLAPSE, frozen | (least_entropy < thresholds.entropy_fraction)),
-        (Outcome.EXPLODING, decades > thresholds.gradient_decades),
-        (Outcome.VANISHING, decades < -thresholds.gradient_decades),
-    ]
-    codes = np.select(
-        [failed for _, failed in checks],
-        [OUTCOMES.index(outcome) for outcome, _ in checks],
-        OUTCOMES.index(Outcome.TRAINABLE),
-    )
-    return np.asarray(codes, dtype=np.int64)
+    failures = {
+        Outcome.RANK_COLLAPSE: final_gap < limits.cosine_gap,
+        Outcome.ENTROPY_COLLAPSE: frozen | (least_entropy < limits.entropy_fraction),
+        Outcome.EXPLODING: decades > limits.gradient_decades,
+        Outcome.VANISHING: decades < -limits.gradient_decades,
+    }
+    codes = [OUTCOMES.index(outcome) for outcome in failures]
+    trainable = OUTCOMES.index(Outcome.TRAINABLE)
+    return np.asarray(np.select(list(failures.values()), codes, trainable), dtype=np.int64)

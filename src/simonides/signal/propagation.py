@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from dataclasses import astuple, dataclass, replace
+from operator import attrgetter
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -20,11 +21,11 @@ from simonides.signal.notes import PoorTheoryWarning, caveats
 from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from simonides.arrays import Reals
+    from simonides.arrays import Integers, Reals, Truths
     from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import Statistics
+    from simonides.signal.maps.forward import BlockState, Statistics
 
 Method = Literal["exact", "table", "asymptotic"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -116,60 +117,71 @@ def propagate(
     """
     gains = Gains.of(architecture)
     if betas is not None:
-        gains = gains.at_layers(_checked(betas, architecture.layers))
-    way = _followed(architecture, gains, method, finite_width, thresholds or ClassThresholds())
-    for note in way.notes:
+        gains = replace(gains, beta=_checked(betas, architecture.layers))
+    ways = follow(architecture, gains, method, finite_width, thresholds)
+
+    def by_layer(name: str) -> Reals:
+        return np.array([float(attrgetter(name)(layer)) for layer in ways.layers])
+
+    for note in ways.notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
-    return way
+    first = 1.0 if architecture.norm == "post" else architecture.input_variance
+    with np.errstate(divide="ignore"):
+        critical = np.sqrt(2 / by_layer("at_attention.relative"))
+    return Propagation(
+        architecture=architecture,
+        beta=by_layer("beta"),
+        cosine=np.concatenate(([architecture.cosine], 1 - by_layer("relative"))),
+        norm=np.concatenate(([first], by_layer("stream"))),
+        variance=by_layer("variance"),
+        entropy=by_layer("attention.entropy"),
+        participation=by_layer("attention.participation"),
+        beta_critical=critical,
+        gradients=ways.gradients,
+        outcome=OUTCOMES[int(ways.outcome)],
+        notes=ways.notes,
+    )
 
 
-def _followed(
+class Ways(NamedTuple):
+    """Theory forward and back, for all points at once; ``frozen`` has a leading axis for layers."""
+
+    layers: list[BlockState]
+    gradients: Gradients
+    frozen: Truths
+    least_entropy: Reals
+    outcome: Integers
+    notes: tuple[str, ...]
+
+
+def follow(
     architecture: Architecture,
     gains: Gains,
     method: Method,
     finite_width: bool,
-    thresholds: ClassThresholds,
-) -> Propagation:
-    """Run theory forward and back, and gather what it says of every layer."""
+    thresholds: ClassThresholds | None,
+) -> Ways:
+    """Run theory forward and back, and class what it comes to."""
     statistics = statistics_of(architecture, method, finite_width=finite_width)
     layers = run(architecture, gains, statistics, even_norms=method == "asymptotic")
-    mask = mask_of(architecture, method, finite_width=finite_width)
+    mask = FullMask(architecture)
+    if architecture.causal:
+        mask = CausalMask(
+            architecture,
+            lambda keys: statistics_of(
+                replace(architecture, tokens=keys), method, finite_width=finite_width
+            ),
+        )
     back = gradients(architecture, gains, layers, mask)
-    entering = _values(layer.at_attention.relative for layer in layers)
-    leaving = _values(layer.relative for layer in layers)
-    beta = _values(layer.beta for layer in layers)
-    entropy = _values(layer.attention.entropy for layer in layers)
     with np.errstate(divide="ignore"):
-        critical = np.sqrt(2 / entering)
-    frozen = np.asarray(np.any(beta > critical))
-    notes = caveats(
-        architecture,
-        frozen=frozen,
-        attention_skip=architecture.attention_skip,
-        attention_variance=architecture.attention_variance,
-        limit=method == "asymptotic",
-    )
-    code = classes(
-        final_gap=leaving[-1],
-        frozen=frozen,
-        least_entropy=np.asarray(np.min(entropy) / math.log(architecture.tokens)),
-        gain=back.tokens[0],
-        thresholds=thresholds,
-    )
-    first = 1.0 if architecture.norm == "post" else architecture.input_variance
-    return Propagation(
-        architecture=architecture,
-        beta=beta,
-        cosine=np.concatenate(([architecture.cosine], 1 - leaving)),
-        norm=np.concatenate(([first], _values(layer.stream for layer in layers))),
-        variance=_values(layer.variance for layer in layers),
-        entropy=entropy,
-        participation=_values(layer.attention.participation for layer in layers),
-        beta_critical=critical,
-        gradients=back,
-        outcome=OUTCOMES[int(code)],
-        notes=notes,
-    )
+        critical = [np.sqrt(2 / layer.at_attention.relative) for layer in layers]
+    frozen = np.array([layer.beta > most for layer, most in zip(layers, critical, strict=True)])
+    least = np.min(np.array([layer.attention.entropy for layer in layers]), axis=0)
+    least = least / math.log(architecture.tokens)
+    any_frozen = np.asarray(frozen.any(axis=0))
+    notes = caveats(architecture, gains, frozen=any_frozen, limit=method == "asymptotic")
+    outcome = classes(layers[-1].relative, any_frozen, least, back.tokens[0], thresholds)
+    return Ways(layers, back, frozen, least, outcome, notes)
 
 
 def statistics_of(
@@ -188,31 +200,13 @@ def statistics_of(
     return at_finite_width(statistics, architecture) if finite_width else statistics
 
 
-def mask_of(architecture: Architecture, method: Method, *, finite_width: bool = False) -> FullMask:
-    """Return which keys an architecture's queries see, as the way back needs it."""
-    if not architecture.causal:
-        return FullMask(architecture)
-    return CausalMask(
-        architecture,
-        lambda keys: statistics_of(
-            replace(architecture, tokens=keys), method, finite_width=finite_width
-        ),
-    )
-
-
 def _one_by_one(tokens: int) -> Statistics:
     def statistics(variance: Reals, correlation: Reals) -> AttentionStatistics:
         variance, correlation = np.broadcast_arrays(variance, correlation)
-        points = [
-            attention_statistics(float(v), float(r), tokens)
-            for v, r in zip(variance.flat, correlation.flat, strict=True)
-        ]
-        columns = {
-            field.name: np.array([getattr(point, field.name) for point in points])
-            for field in fields(AttentionStatistics)
-        }
-        shape = variance.shape
-        return AttentionStatistics(**{name: part.reshape(shape) for name, part in columns.items()})
+        pairs = zip(variance.ravel().tolist(), correlation.ravel().tolist(), strict=True)
+        points = [astuple(attention_statistics(v, r, tokens)) for v, r in pairs]
+        columns = zip(*points, strict=True)
+        return AttentionStatistics(*(np.reshape(part, variance.shape) for part in columns))
 
     return statistics
 
@@ -224,7 +218,3 @@ def _checked(betas: Sequence[float], layers: int) -> Reals:
         )
     remedy = "pass one strength of the scores for each layer"
     return np.array([arguments.real("betas", beta, least=0, remedy=remedy) for beta in betas])
-
-
-def _values(numbers: Iterable[float | Reals]) -> Reals:
-    return np.array([float(number) for number in numbers])

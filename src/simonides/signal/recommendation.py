@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals, Truths
     from simonides.signal.maps.architecture import Architecture
 
-_STRONGEST_SKIP = 1e4
-_WEAKEST_BRANCH = 1e-8
-"""Ends of the search: a block then changes the stream by 1e-8 of its square, nothing at any depth."""
+_SKIPS, _WEAKNESSES = (1e-3, 1e4), (1.0, 1e8)
+"""Ends of the search: none to speak of, and what changes the stream by 1e-8 of its square in a block."""
 
 _CANDIDATES, _ROUNDS = 33, 4
 """Values tried at once, and how often the gap between two is cut in 32: the edge within 2e-5."""
@@ -47,8 +46,6 @@ class Initialisation:
         Of the layer where tokens have least in common: the first, unless the cosine falls with depth.
     layer_beta, layer_std : array
         The same fraction of each layer's own critical value, as it is with these betas.
-    std : float
-        Standard deviation of query and key weights.
     """
 
     propagation: Propagation
@@ -102,9 +99,7 @@ def recommend(
     >>> round(advice.architecture.beta, 3), round(advice.std, 3)
     (0.745, 0.139)
     """
-    safety = arguments.real(
-        "safety", safety, least=0, most=1, open_least=True, remedy="pass a fraction, 0.5 by default"
-    )
+    safety = arguments.fraction("safety", safety, remedy="pass a fraction, 0.5 by default")
     target = arguments.real(
         "target",
         target,
@@ -127,15 +122,24 @@ def recommend(
 
 
 def _at(architecture: Architecture, beta: float, target: float) -> Propagation:
-    """Return the way through the network with this beta, and what keeps its cosine below a target."""
-    scaled = replace(architecture, beta=beta)
-    if architecture.norm == "post":
-        skip = _weakest_skip(scaled, target)
-        return propagate(replace(scaled, attention_skip=skip, mlp_skip=skip), method="table")
-    scaled = replace(scaled, attention_skip=1.0, mlp_skip=1.0)
-    scale = _strongest_branch(scaled, target)
-    scaled = replace(scaled, **{name: scale * getattr(scaled, name) for name in _WRITING})
-    return propagate(scaled, method="table")
+    """Return the way through the network with this beta, and what keeps its cosine below a target.
+
+    That is the weakest common skip after which it normalises, and else the strongest branches.
+    """
+    scaled, ends = replace(architecture, beta=beta), _SKIPS
+    if architecture.norm == "pre":
+        scaled, ends = replace(scaled, attention_skip=1.0, mlp_skip=1.0), _WEAKNESSES
+
+    def changes(value: Any) -> dict[str, Any]:
+        if architecture.norm == "post":
+            return {"attention_skip": value, "mlp_skip": value}
+        return {name: 1 / value * getattr(scaled, name) for name in _WRITING}
+
+    def fits(values: Reals) -> Truths:
+        gains, statistics = Gains.of(scaled, changes(values)), statistics_of(scaled, "table")
+        return run(scaled, gains, statistics)[-1].relative >= 1 - target
+
+    return propagate(replace(scaled, **changes(_edge(fits, *ends, target))), method="table")
 
 
 def _of_layers(way: Propagation, safety: float) -> Reals:
@@ -146,38 +150,13 @@ def _of_layers(way: Propagation, safety: float) -> Reals:
     architecture, betas = way.architecture, safety * way.beta_critical
     for _ in range(architecture.layers):
         before = betas
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PoorTheoryWarning)  # said of the network recommended
+        # What theory is poor at was said of the network recommended.
+        with warnings.catch_warnings(action="ignore", category=PoorTheoryWarning):
             way = propagate(architecture, betas=betas.tolist(), method="table")
         betas = safety * way.beta_critical
         if np.allclose(betas, before, rtol=_CLOSE):
             break
     return betas
-
-
-def _weakest_skip(architecture: Architecture, target: float) -> float:
-    """Return the weakest common skip that keeps the cosine below a target."""
-
-    def fits(skips: Reals) -> Truths:
-        gap = _final_gap(architecture, {"attention_skip": skips, "mlp_skip": skips})
-        return gap >= 1 - target
-
-    return _edge(fits, 1e-3, _STRONGEST_SKIP, target)
-
-
-def _strongest_branch(architecture: Architecture, target: float) -> float:
-    """Return the largest factor up to 1 on what branches write that keeps the cosine below a target."""
-
-    def fits(weakness: Reals) -> Truths:
-        varied = {name: getattr(architecture, name) / weakness for name in _WRITING}
-        return _final_gap(architecture, varied) >= 1 - target
-
-    return 1 / _edge(fits, 1.0, 1 / _WEAKEST_BRANCH, target)
-
-
-def _final_gap(architecture: Architecture, varied: dict[str, Reals]) -> Reals:
-    layers = run(architecture, Gains.of(architecture, varied), statistics_of(architecture, "table"))
-    return layers[-1].relative
 
 
 def _edge(fits: Callable[[Reals], Truths], low: float, high: float, target: float) -> float:

@@ -80,10 +80,6 @@ class Gains:
         gains["beta"] = np.broadcast_to(gains["beta"], (architecture.layers, *shape))
         return cls(**gains)
 
-    def at_layers(self, beta: Reals) -> Gains:
-        """Return the same gains with one beta for each layer."""
-        return replace(self, beta=beta)
-
 
 @dataclass(frozen=True)
 class Sublayer:

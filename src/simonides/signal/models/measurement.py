@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
-from simonides.signal.models.reading import Reading, read_model
+from simonides.signal.models.reading import Reading, read_model, refuse_model
 from simonides.signal.networks.observables import token_statistics, weight_statistics
-from simonides.signal.networks.simulation import late, late_rows
+from simonides.signal.networks.simulation import late
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from simonides.arrays import Reals, Truths
     from simonides.signal.maps.architecture import Architecture
 
@@ -97,23 +96,39 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
     (7,)
     """
     blocks = _blocks(model)
-    own = architecture or getattr(model, "architecture", None)
-    known = _read(model, blocks) if own is None else Reading(own)
-    record = BlockRecorder(
-        len(blocks), _real(batch), None if isinstance(known, str) else known.architecture
-    )
+    own, unknown = architecture or getattr(model, "architecture", None), ""
+    known = None if own is None else Reading(own)
+    if known is None:
+        try:
+            known = read_model(model, blocks)
+        except BadArgumentError as error:
+            unknown = str(error)
+    causal = known is not None and known.architecture.causal
+    record = BlockRecorder(len(blocks), _real(batch), causal)
     _run(model, batch, blocks, record)
     if any(not rows for rows in record.attention):
-        raise arguments.refuse(
-            "model", type(model).__name__, "one whose blocks return attention weights",
+        raise refuse_model(
+            model,
+            "one whose blocks return attention weights",
             "load Hugging Face models with attn_implementation='eager'",
-        )  # fmt: skip
+        )
     cosine, norm = np.array(record.streams).T
     entropy, participation = (
         np.array([np.mean([row[k] for row in rows]) for rows in record.attention]) for k in (0, 1)
     )
     tokens = float(np.mean(record.lengths))
-    theory = _theory(known, tokens, float(cosine[0]), float(norm[0]), record.scatter)
+    if not -3 * record.scatter <= cosine[0] < 1:
+        unknown = f"tokens start at cosine {cosine[0]:.3g}, which is not covered"
+    theory = None
+    if known is None or unknown:
+        warnings.warn(f"measured without theory: {unknown}", stacklevel=2)
+    else:
+        for note in known.notes:
+            warnings.warn(note, PoorTheoryWarning, stacklevel=2)
+        # Independent tokens scatter to both sides of 0.
+        start = max(float(cosine[0]), 0.0)
+        network, betas = known.at(max(2, round(tokens)), start, float(norm[0]))
+        theory = propagate(network, betas=betas)
     return ModelMeasurement(tokens, cosine, norm, entropy, participation, theory)
 
 
@@ -121,32 +136,17 @@ def _run(model: Any, batch: Any, blocks: list[Any], record: BlockRecorder) -> No
     """Run the model with hooks on its blocks, and leave it as it was."""
     import torch
 
-    handles = [
-        handle for number, block in enumerate(blocks) for handle in record.attach(block, number)
-    ]
-    training = model.training
-    model.eval()
-    try:
-        with torch.no_grad(), _eager(model):
-            model(**batch) if isinstance(batch, Mapping) else model(batch)
-    finally:
-        model.train(training)
-        for handle in handles:
-            handle.remove()
-
-
-@contextmanager
-def _eager(model: Any) -> Iterator[None]:
-    """Ask a Hugging Face model for attention that returns its weights."""
-    if not hasattr(model, "set_attn_implementation"):
-        yield
-        return
-    usual = model.config._attn_implementation
-    model.set_attn_implementation("eager")
-    try:
-        yield
-    finally:
-        model.set_attn_implementation(usual)
+    with ExitStack() as afterwards, torch.no_grad():
+        afterwards.callback(model.train, model.training)
+        model.eval()
+        for number, block in enumerate(blocks):
+            for handle in record.attach(block, number):
+                afterwards.enter_context(handle)
+        if hasattr(model, "set_attn_implementation"):
+            # Hugging Face's other ways to attend do not return the weights.
+            afterwards.callback(model.set_attn_implementation, model.config._attn_implementation)
+            model.set_attn_implementation("eager")
+        model(**batch) if isinstance(batch, Mapping) else model(batch)
 
 
 def _real(batch: Any) -> list[Truths] | None:
@@ -156,7 +156,7 @@ def _real(batch: Any) -> list[Truths] | None:
     for name, real in (("attention_mask", True), ("src_key_padding_mask", False)):
         if batch.get(name) is not None:
             rows = batch[name].detach().cpu().numpy().astype(bool)
-            return [row if real else ~row for row in rows]
+            return list(rows if real else ~rows)
     return None
 
 
@@ -164,54 +164,28 @@ def _blocks(model: Any) -> list[Any]:
     from torch import nn
 
     if not isinstance(model, nn.Module):
-        raise arguments.refuse("model", type(model).__name__, "a torch.nn.Module", "pass the model")
+        raise refuse_model(model, "a torch.nn.Module", "pass the model")
     modules = (module for module in model.modules() if isinstance(module, nn.ModuleList))
     lists = [list(module) for module in modules if len(module)]
     if not lists:
-        raise arguments.refuse(
-            "model", type(model).__name__, "one that keeps its blocks in a ModuleList",
-            "wrap the blocks in torch.nn.ModuleList",
-        )  # fmt: skip
+        remedy = "wrap the blocks in torch.nn.ModuleList"
+        raise refuse_model(model, "one that keeps its blocks in a ModuleList", remedy)
     return max(lists, key=len)
-
-
-def _read(model: Any, blocks: list[Any]) -> Reading | str:
-    """Return what a model is, or why that cannot be said."""
-    try:
-        return read_model(model, blocks)
-    except BadArgumentError as unknown:
-        return str(unknown)
-
-
-def _theory(
-    known: Reading | str, tokens: float, cosine: float, norm: float, scatter: float
-) -> Propagation | None:
-    unknown = known if isinstance(known, str) else ""
-    if not -3 * scatter <= cosine < 1:
-        unknown = f"tokens start at cosine {cosine:.3g}, which is not covered"
-    if isinstance(known, str) or unknown:
-        warnings.warn(f"measured without theory: {unknown}", stacklevel=3)
-        return None
-    for note in known.notes:
-        warnings.warn(note, PoorTheoryWarning, stacklevel=3)
-    # Independent tokens scatter to both sides of 0.
-    architecture, betas = known.at(max(2, round(tokens)), max(cosine, 0.0), norm)
-    return propagate(architecture, betas=betas)
 
 
 class BlockRecorder:
     """Averages of what passes, and nothing else.
 
-    ``real`` says which tokens of each sequence count; of a causal ``shape`` late positions do.
+    ``real`` says which tokens of each sequence count; of a ``causal`` model late positions do.
     """
 
-    def __init__(self, blocks: int, real: list[Truths] | None, shape: Architecture | None) -> None:
+    def __init__(self, blocks: int, real: list[Truths] | None, causal: bool) -> None:
         self.streams: list[tuple[float, float]] = []
         self.attention: list[list[tuple[float, float, float]]] = [[] for _ in range(blocks)]
         self.lengths: list[int] = []
         self.scatter = 0.0
         self._real = real
-        self._shape = shape
+        self._causal = causal
 
     def attach(self, block: Any, number: int) -> list[Any]:
         """Add hooks to one block and all modules inside it."""
@@ -223,7 +197,7 @@ class BlockRecorder:
         for module in block.modules():
             if isinstance(module, nn.MultiheadAttention):
                 handles.append(module.register_forward_pre_hook(_ask_for_weights, with_kwargs=True))
-            handles.append(module.register_forward_hook(self._weights(number)))
+            handles.append(module.register_forward_hook(partial(self._weights, number)))
         return handles
 
     def _before(self, _module: Any, inputs: tuple[Any, ...], named: dict[str, Any]) -> None:
@@ -232,54 +206,40 @@ class BlockRecorder:
         sequences = self._sequences(tokens)
         self.lengths = [len(sequence) for sequence in sequences]
         # What the mean cosine of independent tokens scatters by; sequences may share their positions.
-        counted = min(len(self._late(sequence)) for sequence in sequences)
+        counted = min(len(late(self._causal, sequence)) for sequence in sequences)
         self.scatter = 1 / math.sqrt(max(counted * (counted - 1) / 2, 1) * tokens.shape[-1])
 
     def _after(self, _module: Any, _inputs: Any, outputs: Any) -> None:
         self._stream(outputs[0] if isinstance(outputs, tuple) else outputs)
 
     def _stream(self, x: Any) -> None:
-        rows = [token_statistics(self._late(sequence)) for sequence in self._sequences(x)]
-        cosines, norms = np.array(rows).T
-        self.streams.append((float(cosines.mean()), float(norms.mean())))
+        rows = [token_statistics(late(self._causal, sequence)) for sequence in self._sequences(x)]
+        cosine, norm = np.array(rows).T
+        self.streams.append((float(cosine.mean()), float(norm.mean())))
 
     def _sequences(self, x: Any) -> list[Any]:
         """Return each sequence's own tokens."""
         sequences = x.detach().double().cpu().numpy()
         if sequences.ndim != 3:
-            raise arguments.refuse(
-                "batch",
-                sequences.shape,
-                "batch x tokens x dimension inside",
-                "pass whole sequences",
-            )
+            condition, remedy = "batch x tokens x dimension inside", "pass whole sequences"
+            raise arguments.refuse("batch", sequences.shape, condition, remedy)
         if self._real is None:
             return list(sequences)
         return [tokens[own] for tokens, own in zip(sequences, self._real, strict=True)]
 
-    def _late(self, x: Any) -> Any:
-        return x if self._shape is None else late(self._shape, x)
-
-    def _weights(self, number: int) -> Any:
-        def keep(_module: Any, _inputs: Any, outputs: Any) -> None:
-            # A block passes on what its attention returned; each is counted once.
-            if self.attention[number] or not isinstance(outputs, tuple):
-                return
-            for part in outputs:
-                if _are_weights(part):
-                    rows = part.detach().double().cpu().numpy()
-                    self.attention[number] += [self._rows(heads, i) for i, heads in enumerate(rows)]
-                    return
-
-        return keep
-
-    def _rows(self, weights: Any, sequence: int) -> tuple[float, float, float]:
-        if self._real is not None:
-            own = self._real[sequence]
-            weights = weights[:, own][:, :, own]
-        return weight_statistics(
-            weights if self._shape is None else late_rows(self._shape, weights)
-        )
+    def _weights(self, number: int, _module: Any, _inputs: Any, outputs: Any) -> None:
+        # A block passes on what its attention returned; each is counted once.
+        if self.attention[number] or not isinstance(outputs, tuple):
+            return
+        for rows in filter(_are_weights, outputs):
+            heads = list(rows.detach().double().cpu().numpy())
+            if self._real is not None:
+                own = zip(heads, self._real, strict=True)
+                heads = [weights[:, real][:, :, real] for weights, real in own]
+            self.attention[number] += [
+                weight_statistics(late(self._causal, weights, axis=1)) for weights in heads
+            ]
+            return
 
 
 def _are_weights(part: Any) -> bool:

@@ -20,11 +20,14 @@ import numpy as np
 from simonides import arguments
 from simonides.signal.critical import beta_of_std
 from simonides.signal.maps.activations import ACTIVATIONS
-from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture, Norm
 from simonides.signal.notes import PoorTheoryWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from simonides.failures import BadArgumentError
+    from simonides.signal.maps.activations import Activation
 
 _NAMES = {
     "dim": ("hidden_size", "n_embd", "dim", "d_model"),
@@ -34,12 +37,19 @@ _NAMES = {
     "tokens": ("max_position_embeddings", "n_positions", "n_ctx"),
     "activation": ("hidden_act", "activation_function", "activation"),
 }
-_POST_NORM = ("bert", "roberta", "distilbert", "electra", "camembert", "xlm-roberta", "albert")
-_PRE_NORM = ("gpt2", "opt", "vit", "deit")
+"""What configurations call the fields of an architecture."""
+
+_NORMS = {
+    **dict.fromkeys(
+        ("bert", "roberta", "distilbert", "electra", "camembert", "xlm-roberta", "albert"), "post"
+    ),
+    **dict.fromkeys(("gpt2", "opt", "vit", "deit"), "pre"),
+}
 _CAUSAL = ("gpt2", "opt")
 _POSITIONS_IN_SCORES = ("rope_theta", "rope_scaling", "rope_parameters", "rotary_dim", "rotary_pct")
 _DEFAULT_STD = 0.02
 """What Hugging Face's models have where a configuration does not say."""
+
 _ROLES = {
     "query": r"(query|q_proj|q_lin)$",
     "key": r"(key|k_proj|k_lin)$",
@@ -94,9 +104,7 @@ def read_config(path: str | Path, **changes: Any) -> Architecture:
     try:
         config = json.loads(Path(path).read_text(encoding="utf-8"))
     except (ValueError, RecursionError):  # no JSON, no UTF-8, too long a number, too deep
-        raise arguments.refuse(
-            "config", str(path), "a JSON file", "pass a model's config.json"
-        ) from None
+        config = None
     if not isinstance(config, dict):
         raise arguments.refuse("config", str(path), "a JSON object", "pass a model's config.json")
     return of_config(config, **changes)
@@ -105,16 +113,19 @@ def read_config(path: str | Path, **changes: Any) -> Architecture:
 def of_config(config: Mapping[str, Any], **changes: Any) -> Architecture:
     """Return the architecture of a configuration, as ``read_config`` does."""
     kind = str(config.get("model_type", ""))
-    fields = {name: _first(config, keys) for name, keys in _NAMES.items() if name not in changes}
-    fields = {name: value for name, value in fields.items() if value is not None}
-    fields.update(changes)
+    named = {name: _first(config, keys) for name, keys in _NAMES.items()}
+    fields = {name: value for name, value in named.items() if value is not None} | changes
     for name in ("dim", "layers", "tokens"):
         if name not in fields:
             raise arguments.refuse(
                 "config", f"{kind or 'model'} without {name}", "complete", f"pass {name} yourself"
             )
     if "activation" not in changes:
-        fields["activation"] = _activation_of_config(str(fields.get("activation", "gelu")))
+        word = str(fields.get("activation", "gelu"))
+        known = [alias for each in ACTIVATIONS.values() for alias in (each.name, *each.aliases)]
+        fields["activation"] = _activation(
+            word, known, lambda each: word in (each.name, *each.aliases), "pass activation yourself"
+        )
     if "norm" not in fields:
         # The only OPT that normalises after its sums says so.
         fields["norm"] = "post" if config.get("do_layer_norm_before") is False else _norm(kind)
@@ -128,68 +139,54 @@ def of_config(config: Mapping[str, Any], **changes: Any) -> Architecture:
     )
     for note in _left_out(config, kind):
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
-    for name, value in _gains(fields, std, kind).items():
-        fields.setdefault(name, value)
-    return Architecture(**fields)
-
-
-def _gains(fields: Mapping[str, Any], std: float, kind: str) -> dict[str, float]:
-    dim = arguments.whole("dim", fields["dim"], remedy="it is the embedding dimension")
-    layers = arguments.whole("layers", fields["layers"], remedy="it is the number of blocks")
-    hidden = arguments.whole(
-        "hidden", fields.get("hidden") or 4 * dim, remedy="it is the width of the MLP"
-    )
-    writing = std**2 / (2 * layers) if kind == "gpt2" else std**2
-    return {
-        "beta": beta_of_std(std, dim, fields["tokens"]),
+    network = Architecture(**fields)
+    dim, writing = network.dim, std**2 / (2 * network.layers) if kind == "gpt2" else std**2
+    gains: dict[str, Any] = {
+        "beta": beta_of_std(std, dim, network.tokens),
         "value_variance": dim * std**2,
         "output_variance": dim * writing,
         "mlp_in_variance": dim * std**2,
-        "mlp_out_variance": hidden * writing,
+        "mlp_out_variance": network.hidden_dim * writing,
     }
+    return replace(network, **{name: gains[name] for name in gains.keys() - fields.keys()})
 
 
 def _left_out(config: Mapping[str, Any], kind: str) -> list[str]:
     """Return what of a model the theory does not cover."""
-    notes = []
-    if kind == "albert":
-        notes.append("ALBERT's layers share their weights: theory is that of layers drawn apart.")
-    absolute = config.get("position_embedding_type") in (None, "absolute")
-    if not absolute or _first(config, _POSITIONS_IN_SCORES) is not None:
-        notes.append(
-            "Rotary or relative positions enter the scores: theory has positions in the tokens alone."
-        )
-    if config.get("scale_attn_by_inverse_layer_idx"):
-        notes.append(
-            "Scores are divided by the number of the layer: theory has one beta for all layers."
-        )
-    return notes
+    in_scores = config.get("position_embedding_type") not in (None, "absolute")
+    notes = {
+        "ALBERT's layers share their weights: theory is that of layers drawn apart.": (
+            kind == "albert"
+        ),
+        "Rotary or relative positions enter the scores: theory has positions in the tokens alone.": (
+            in_scores or _first(config, _POSITIONS_IN_SCORES) is not None
+        ),
+        "Scores are divided by the number of the layer: theory has one beta for all layers.": (
+            config.get("scale_attn_by_inverse_layer_idx")
+        ),
+    }
+    return [note for note, holds in notes.items() if holds]
 
 
 def _first(config: Mapping[str, Any], keys: tuple[str, ...]) -> Any:
     return next((config[key] for key in keys if config.get(key) is not None), None)
 
 
-def _activation_of_config(name: str) -> str:
-    known = {
-        alias: activation.name
-        for activation in ACTIVATIONS.values()
-        for alias in (activation.name, *activation.aliases)
-    }
-    if name not in known:
-        raise arguments.refuse(
-            "activation", name, f"one of {', '.join(known)}", "pass activation yourself"
-        )
-    return known[name]
+def _activation(
+    wanted: str, known: Iterable[str], is_wanted: Callable[[Activation], bool], remedy: str
+) -> str:
+    for activation in ACTIVATIONS.values():
+        if is_wanted(activation):
+            return activation.name
+    raise arguments.refuse("activation", wanted, f"one of {', '.join(known)}", remedy)
 
 
 def _norm(kind: str) -> str:
-    if kind in _POST_NORM:
-        return "post"
-    if kind in _PRE_NORM:
-        return "pre"
-    known = ", ".join((*_POST_NORM, *_PRE_NORM))
-    raise arguments.refuse("model_type", kind, f"one of {known}", "or say norm, pre or post")
+    if kind not in _NORMS:
+        raise arguments.refuse(
+            "model_type", kind, f"one of {', '.join(_NORMS)}", "or say norm, pre or post"
+        )
+    return _NORMS[kind]
 
 
 @dataclass(frozen=True)
@@ -199,6 +196,12 @@ class Matrix:
     fan_in: int
     weight: float
     bias: float
+
+    @classmethod
+    def of(cls, weight: Any, bias: Any) -> Matrix:
+        """Return the scales of these arrays; a bias may be None."""
+        offset = 0.0 if bias is None else float(np.mean(bias**2))
+        return cls(weight.shape[1], float(np.mean(weight**2)), offset)
 
     @property
     def gain(self) -> float:
@@ -233,20 +236,20 @@ class Reading:
         return replace(network, **sizes, beta=beta, input_variance=input_variance), betas
 
 
+def refuse_model(model: Any, condition: str, remedy: str = _REMEDY) -> BadArgumentError:
+    """Return the error to raise where a model is not one that can be read or measured."""
+    return arguments.refuse("model", type(model).__name__, condition, remedy)
+
+
 def read_model(model: Any, blocks: Sequence[Any]) -> Reading:
     """Return what a model's blocks are; ``BadArgumentError`` names what could not be read."""
     matrices = [_matrices(block) for block in blocks]
     for role in _ROLES:
         if any(role not in of_block for of_block in matrices):
-            raise arguments.refuse(
-                "model",
-                type(model).__name__,
-                f"one whose {role} weights are known by name",
-                _REMEDY,
-            )
+            raise refuse_model(model, f"one whose {role} weights are known by name")
 
-    def mean(role: str, name: str) -> float:
-        return float(np.mean([getattr(of_block[role], name) for of_block in matrices]))
+    def mean(role: str) -> float:
+        return float(np.mean([of_block[role].gain for of_block in matrices]))
 
     biases = [of_block[role].bias for of_block in matrices for role in ("mlp_in", "mlp_out")]
     gains: dict[str, Any] = {
@@ -254,11 +257,8 @@ def read_model(model: Any, blocks: Sequence[Any]) -> Reading:
         "dim": matrices[0]["query"].fan_in,
         "layers": len(blocks),
         "hidden": matrices[0]["mlp_out"].fan_in,
-        "value_variance": mean("value", "gain"),
-        "output_variance": mean("output", "gain"),
+        **{f"{role}_variance": mean(role) for role in ("value", "output", "mlp_in", "mlp_out")},
         "value_bias_variance": float(np.mean([_added(of_block) for of_block in matrices])),
-        "mlp_in_variance": mean("mlp_in", "gain"),
-        "mlp_out_variance": mean("mlp_out", "gain"),
         "mlp_bias_variance": float(np.mean(biases)),
     }
     stds = tuple(
@@ -272,29 +272,16 @@ def _described(model: Any, block: Any, gains: dict[str, Any]) -> Architecture:
     from torch import nn
 
     if isinstance(block, nn.TransformerEncoderLayer):
-        return Architecture(
-            heads=block.self_attn.num_heads,
-            norm="pre" if block.norm_first else "post",
-            activation=_activation_of_torch(block.activation),
-            **gains,
+        function = block.activation
+        activation = _activation(
+            repr(function), ACTIVATIONS, lambda each: each.is_in_torch(function), _REMEDY
         )
+        norm: Norm = "pre" if block.norm_first else "post"
+        heads = block.self_attn.num_heads
+        return Architecture(heads=heads, norm=norm, activation=activation, **gains)
     if hasattr(getattr(model, "config", None), "to_dict"):
         return of_config(model.config.to_dict(), **gains)
-    raise arguments.refuse(
-        "model",
-        type(model).__name__,
-        "torch.nn.TransformerEncoder or a Hugging Face model",
-        _REMEDY,
-    )
-
-
-def _activation_of_torch(function: Any) -> str:
-    for name, activation in ACTIVATIONS.items():
-        if activation.is_in_torch(function):
-            return name
-    raise arguments.refuse(
-        "activation", repr(function), f"one of {', '.join(ACTIVATIONS)}", _REMEDY
-    )
+    raise refuse_model(model, "torch.nn.TransformerEncoder or a Hugging Face model")
 
 
 def _matrices(block: Any) -> dict[str, Matrix]:
@@ -312,14 +299,13 @@ def _matrices(block: Any) -> dict[str, Matrix]:
         if type(block.get_submodule(name.rpartition(".")[0])).__name__ == "Conv1D":
             weight = weight.T
         if re.search(_TOGETHER, stem):
-            shares = np.split(weight, 3)
             offsets = [None] * 3 if bias is None else np.split(bias, 3)
-            for role, share, offset in zip(("query", "key", "value"), shares, offsets, strict=True):
-                matrices[role] = _matrix(share, offset)
+            parts = map(Matrix.of, np.split(weight, 3), offsets)
+            matrices |= zip(("query", "key", "value"), parts, strict=True)
             continue
         for role, pattern in _ROLES.items():
             if re.search(pattern, stem):
-                matrices.setdefault(role, _matrix(weight, bias))
+                matrices.setdefault(role, Matrix.of(weight, bias))
     return matrices
 
 
@@ -329,32 +315,21 @@ def _added(matrices: dict[str, Matrix]) -> float:
     return value.bias + (output.bias / output.gain if output.gain else 0.0)
 
 
-def _matrix(weight: Any, bias: Any) -> Matrix:
-    offset = 0.0 if bias is None else float(np.mean(bias**2))
-    return Matrix(weight.shape[1], float(np.mean(weight**2)), offset)
-
-
 def _notes(blocks: Sequence[Any], stds: Sequence[tuple[float, float]]) -> tuple[str, ...]:
-    notes = []
-    if len(stds) > 1 and len(set(stds)) == 1:
-        notes.append(
-            "All blocks have the same weights, as torch.nn.TransformerEncoder copies them: theory is that "
-            "of blocks drawn apart. Draw each block's weights anew."
-        )
-    if any(_scaled(block) for block in blocks):
-        notes.append(
-            "LayerNorms have scales other than one: a trained model, of which theory knows only how large "
-            "its weights are."
-        )
-    return tuple(notes)
-
-
-def _scaled(block: Any) -> bool:
-    """Return whether a block's LayerNorms have scales that training has moved."""
     from torch import nn
 
-    norms = [module for module in block.modules() if isinstance(module, nn.LayerNorm)]
-    return any(
-        norm.elementwise_affine and float((norm.weight.detach() - 1).abs().mean()) > _TRAINED
-        for norm in norms
-    )
+    modules = (module for block in blocks for module in block.modules())
+    scales = [
+        module.weight.detach()
+        for module in modules
+        if isinstance(module, nn.LayerNorm) and module.elementwise_affine
+    ]
+    notes = {
+        "All blocks have the same weights, as torch.nn.TransformerEncoder copies them: theory is that "
+        "of blocks drawn apart. Draw each block's weights anew.": (
+            len(stds) > 1 and len(set(stds)) == 1
+        ),
+        "LayerNorms have scales other than one: a trained model, of which theory knows only how large "
+        "its weights are.": any(float((scale - 1).abs().mean()) > _TRAINED for scale in scales),
+    }
+    return tuple(note for note, holds in notes.items() if holds)

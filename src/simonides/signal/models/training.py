@@ -11,7 +11,8 @@ The text is one that every Python carries: the topics of its built-in help, ``py
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +21,7 @@ from torch import nn
 from torch.nn import functional
 
 from simonides import arguments
-from simonides.signal.networks.torch_network import draw_transformer, normalised
+from simonides.signal.networks.torch_network import Transformer, normalised
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers
@@ -37,6 +38,9 @@ MASKED = 0.15
 
 _HELD_OUT = 0.1
 """Share of the text, its end, that is not trained on."""
+
+_UNSEEN_BATCHES = 16
+"""Of unseen text that a loss is averaged over: half a thousand sequences at the usual batch."""
 
 _SEEN_LETTERS = 0.5
 """Share of an embedding's variance that says which character it is; the rest says where."""
@@ -55,9 +59,7 @@ class TrainingSchedule:
         arguments.whole("steps", self.steps, remedy="pass the number of updates")
         arguments.whole("batch", self.batch, remedy="pass the sequences of one update")
         arguments.whole("warm_up", self.warm_up, least=0, remedy="0 leaves it out")
-        arguments.real(
-            "learning_rate", self.learning_rate, least=0, open_least=True, remedy="2e-3 is usual"
-        )
+        arguments.positive("learning_rate", self.learning_rate, remedy="2e-3 is usual")
 
 
 @dataclass(frozen=True)
@@ -69,18 +71,11 @@ class TrainedModel:
     whole gradient at the first step, ``history`` the training loss of every step.
     """
 
-    architecture: Architecture
-    seed: int
     loss: float
     guessing: float
     cosine: float
     gradient: float
     history: tuple[float, ...]
-
-    @property
-    def learned(self) -> float:
-        """Return the share of the guessing loss that training removed."""
-        return 1 - self.loss / self.guessing
 
 
 class MaskedModel(nn.Module):
@@ -97,7 +92,7 @@ class MaskedModel(nn.Module):
 
         self.letters = drawn(VOCABULARY, _SEEN_LETTERS)
         self.places = drawn(architecture.tokens, 1 - _SEEN_LETTERS)
-        self.body = draw_transformer(architecture, seed)
+        self.body = Transformer(architecture, seed)
         self.read_out = nn.Linear(dim, VOCABULARY)
         with torch.no_grad():
             self.read_out.weight.copy_(drawn(VOCABULARY, 1 / dim))
@@ -148,8 +143,6 @@ def train(
         warming.step()
         history.append(loss.item())
     return TrainedModel(
-        architecture=replace(architecture, cosine=min(max(cosine, 0.0), 1 - 1e-9)),
-        seed=seed,
         loss=_unseen(model, codes[cut:], plan.batch),
         guessing=letter_entropy(codes[cut:]),
         cosine=cosine,
@@ -177,7 +170,7 @@ def _unseen(model: MaskedModel, codes: Integers, size: int) -> float:
     with torch.no_grad():
         losses = [
             _loss(model, *_batch(codes, model.body.architecture.tokens, size, rng)).item()
-            for _ in range(16)
+            for _ in range(_UNSEEN_BATCHES)
         ]
     return float(np.mean(losses))
 
@@ -195,13 +188,9 @@ def python_help() -> Integers:
     """Return the text as positions in ``ALPHABET``, runs of spaces made one."""
     from pydoc_data.topics import topics
 
-    raw = "\n".join(topics[name] for name in sorted(topics)).lower()
-    known = {letter: position for position, letter in enumerate(ALPHABET)}
-    known.update(dict.fromkeys("123456789", known["0"]))
-    codes = np.array([known.get(letter, 0) for letter in raw], dtype=np.int64)
-    repeated = np.zeros(codes.size, dtype=bool)
-    repeated[1:] = (codes[1:] == 0) & (codes[:-1] == 0)
-    return codes[~repeated]
+    text = "\n".join(topics[name] for name in sorted(topics)).lower()
+    text = re.sub(f"[^{re.escape(ALPHABET)}]", " ", re.sub("[1-9]", "0", text))
+    return np.array([ALPHABET.index(letter) for letter in re.sub(" +", " ", text)], dtype=np.int64)
 
 
 def letter_entropy(codes: Integers) -> float:

@@ -79,6 +79,6 @@ def observed(run: Simulation, thresholds: ClassThresholds | None = None) -> Outc
         frozen=least < freezing_entropy(tokens),
         least_entropy=least / math.log(tokens),
         gain=np.asarray(run.mean.gradient[0] / run.mean.gradient[-1]),
-        thresholds=thresholds or ClassThresholds(),
+        thresholds=thresholds,
     )
     return OUTCOMES[int(code)]

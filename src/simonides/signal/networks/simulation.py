@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from simonides import arguments
-from simonides.signal.networks import network
-from simonides.signal.networks.network import Normalised
+from simonides.signal.networks.network import draw_weights, normalised, run_block
 from simonides.signal.networks.observables import (
     gradient_statistics,
     square,
@@ -160,20 +159,29 @@ def _averaged(architecture: Architecture, runs: list[Measured]) -> Simulation:
 
 def one_network(architecture: Architecture, seed: int, *, backward: bool = True) -> Measured:
     """Draw a network and its input, run both, and return what was measured."""
-    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
-    x = draw_tokens(architecture, np.random.default_rng(children[0]))
+    first, last, *children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+    x = draw_tokens(architecture, np.random.default_rng(first))
     if architecture.norm == "post":
-        x = Normalised.of(x).tokens
-    streams, blocks, attention = [token_statistics(late(architecture, x))], [], []
-    for child in children[2:]:
-        block = _Block(architecture, child)
-        x = block.forward(x)
-        streams.append(token_statistics(late(architecture, x)))
-        attention.append(weight_statistics(late_rows(architecture, block.attended.weights)))
+        x, _ = normalised(x)
+    streams, attention, ways_back = [token_statistics(late(architecture.causal, x))], [], []
+    for child in children:
+        weights = draw_weights(architecture, np.random.default_rng(child))
+        x, rows, way_back = run_block(architecture, weights, x)
+        streams.append(token_statistics(late(architecture.causal, x)))
+        attention.append(weight_statistics(late(architecture.causal, rows, axis=1)))
         if backward:
-            blocks.append(block)
-    back, weights = _backward(architecture, blocks, children[1]) if backward else ([], [])
-    return gathered(streams, attention, back[::-1], weights[::-1])
+            ways_back.append(way_back)
+    if not backward:
+        return gathered(streams, attention, [], [])
+    gradient = draw_gradient(architecture, last)
+    states, squares = [gradient_statistics(gradient)], []
+    while ways_back:  # each is let go as soon as it was gone
+        # The same seed sequence gives the same generator each time.
+        weights = draw_weights(architecture, np.random.default_rng(children.pop()))
+        gradient, of_weights = ways_back.pop()(weights, gradient)
+        states.append(gradient_statistics(gradient))
+        squares.append([square(part) for part in of_weights])
+    return gathered(streams, attention, states[::-1], squares[::-1])
 
 
 def gathered(
@@ -190,15 +198,14 @@ def gathered(
     return Measured(cosine, norm, entropy, participation, overlap, *gradient.T, *squares.T)
 
 
-def draw_tokens(
-    architecture: Architecture, rng: np.random.Generator, dtype: type = np.float32
-) -> Any:
+def draw_tokens(architecture: Architecture, rng: np.random.Generator) -> Any:
     """Return tokens of the architecture's norm and cosine: one common direction, and their own."""
-    common = rng.standard_normal(architecture.dim, dtype)
+    common = rng.standard_normal(architecture.dim, np.float32)
     common *= math.sqrt(architecture.dim) / np.linalg.norm(common)
-    own = rng.standard_normal((architecture.tokens, architecture.dim), dtype)
-    cosine, scale = architecture.cosine, dtype(math.sqrt(architecture.input_variance))
-    return scale * (dtype(math.sqrt(cosine)) * common + dtype(math.sqrt(1 - cosine)) * own)
+    own = rng.standard_normal((architecture.tokens, architecture.dim), np.float32)
+    shares = (architecture.input_variance, architecture.cosine, 1 - architecture.cosine)
+    scale, of_common, of_own = (np.float32(math.sqrt(share)) for share in shares)
+    return scale * (of_common * common + of_own * own)
 
 
 def draw_gradient(architecture: Architecture, seed: np.random.SeedSequence) -> Any:
@@ -207,75 +214,7 @@ def draw_gradient(architecture: Architecture, seed: np.random.SeedSequence) -> A
     return rng.standard_normal((architecture.tokens, architecture.dim), np.float32)
 
 
-class _Block:
-    """One block: run forward, then back."""
-
-    def __init__(self, architecture: Architecture, seed: np.random.SeedSequence) -> None:
-        self._architecture = architecture
-        self._seed = seed
-        self.attended: Any = None
-        self._slopes: Any = None
-        self._norms: list[Normalised | None] = []
-
-    def forward(self, x: Any) -> Any:
-        """Return the stream after the block."""
-        architecture, weights = self._architecture, self._weights()
-        entering = self._normalised(x, "pre")
-        self.attended = network.attend(architecture, weights, entering)
-        total = x.dtype.type(architecture.attention_skip) * x + self.attended.output
-        x = self._normalised(total, "post")
-        if architecture.activation is None:
-            return x
-        entering = self._normalised(x, "pre")
-        output, self._slopes = network.mlp(architecture, weights, entering)
-        return self._normalised(x.dtype.type(architecture.mlp_skip) * x + output, "post")
-
-    def backward(self, gradient: Any) -> tuple[Any, list[float]]:
-        """Return the gradient at the input, and squared norms of query, key and value gradients."""
-        architecture, weights = self._architecture, self._weights()
-        if architecture.activation is not None:
-            gradient = self._back(gradient)
-            branch = self._back(network.mlp_back(weights, self._slopes, gradient))
-            gradient = gradient.dtype.type(architecture.mlp_skip) * gradient + branch
-        gradient = self._back(gradient)
-        attention = network.attend_back(architecture, weights, self.attended, gradient)
-        branch = self._back(attention.tokens)
-        squares = [square(part) for part in (attention.query, attention.key, attention.value)]
-        return gradient.dtype.type(architecture.attention_skip) * gradient + branch, squares
-
-    def _weights(self) -> network.Weights:
-        # The same seed sequence gives the same generator each time.
-        return network.draw_weights(self._architecture, np.random.default_rng(self._seed))
-
-    def _normalised(self, x: Any, place: str) -> Any:
-        """Return tokens, normalised if this is where the architecture does it."""
-        norm = Normalised.of(x) if self._architecture.norm == place else None
-        self._norms.append(norm)
-        return x if norm is None else norm.tokens
-
-    def _back(self, gradient: Any) -> Any:
-        """Return a gradient before the last LayerNorm that it has not yet passed."""
-        norm = self._norms.pop()
-        return gradient if norm is None else norm.back(gradient)
-
-
-def _backward(
-    architecture: Architecture, blocks: list[_Block], seed: np.random.SeedSequence
-) -> tuple[list[tuple[float, float]], list[list[float]]]:
-    gradient = draw_gradient(architecture, seed)
-    states, weights = [gradient_statistics(gradient)], []
-    while blocks:
-        gradient, squares = blocks.pop().backward(gradient)
-        states.append(gradient_statistics(gradient))
-        weights.append(squares)
-    return states, weights
-
-
-def late(architecture: Architecture, x: Any) -> Any:
-    """Return the positions that are measured: all, or late ones under a causal mask."""
-    return x[int(_LATE * len(x)) :] if architecture.causal else x
-
-
-def late_rows(architecture: Architecture, weights: Any) -> Any:
-    """Return the attention of the positions that are measured, for every head."""
-    return weights[:, int(_LATE * weights.shape[1]) :] if architecture.causal else weights
+def late(causal: bool, x: Any, *, axis: int = 0) -> Any:
+    """Return the positions that are measured, along an axis: all, or late ones under a causal mask."""
+    first = int(_LATE * x.shape[axis]) if causal else 0
+    return x[(slice(None),) * axis + (slice(first, None),)]

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from simonides.signal.maps.activations import activation_named
-from simonides.signal.networks.network import draw_weights
+from simonides.signal.networks.network import LEAST_VARIANCE, draw_weights
 from simonides.signal.networks.observables import (
     gradient_statistics,
     square,
@@ -24,7 +24,6 @@ from simonides.signal.networks.simulation import (
     draw_tokens,
     gathered,
     late,
-    late_rows,
 )
 
 if TYPE_CHECKING:
@@ -94,14 +93,18 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """A stack of blocks with the weights that ``simulate`` draws for the same seeds."""
+    """A random stack of blocks: the one that ``simulate`` runs for this seed."""
 
-    def __init__(self, architecture: Architecture, seeds: list[np.random.SeedSequence]) -> None:
+    def __init__(self, architecture: Architecture, seed: int) -> None:
         super().__init__()
         self.architecture = architecture
         self.blocks = nn.ModuleList(Block(architecture) for _ in range(architecture.layers))
-        for block, seed in zip(self.blocks, seeds, strict=True):
-            _fill(block, architecture, seed)
+        children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+        for block, child in zip(self.blocks, children[2:], strict=True):
+            drawn = draw_weights(architecture, np.random.default_rng(child))
+            for name, parameter in block.named_parameters():
+                role = name.removeprefix("attention.").removesuffix(".weight")
+                parameter.data.copy_(torch.from_numpy(drawn[role.replace(".bias", "_bias")]))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Return tokens after all blocks; post-norm networks normalise their input first."""
@@ -112,52 +115,39 @@ class Transformer(nn.Module):
         return x
 
 
-def draw_transformer(architecture: Architecture, seed: int) -> Transformer:
-    """Return a random transformer: the one that ``simulate`` runs for this seed."""
-    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
-    return Transformer(architecture, children[2:])
-
-
 def one_network(architecture: Architecture, seed: int, *, backward: bool = True) -> Measured:
     """Run the network and input that NumPy draws for this seed, and return what was measured."""
-    children = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
-    model = Transformer(architecture, children[2:])
-    x = torch.from_numpy(draw_tokens(architecture, np.random.default_rng(children[0])))[None]
+    first, last, *_ = np.random.SeedSequence(seed).spawn(architecture.layers + 2)
+    x = torch.from_numpy(draw_tokens(architecture, np.random.default_rng(first)))[None]
     x = normalised(x) if architecture.norm == "post" else x
     states: list[Any] = [x.requires_grad_()]
-    attention: list[Any] = []
-    blocks: list[Any] = list(model.blocks)
+    rows: list[tuple[float, float, float]] = []
+    blocks: list[Any] = list(Transformer(architecture, seed).blocks)
+
+    def keep(_module: Any, _inputs: Any, outputs: Any) -> None:
+        weights = outputs[1][0].detach().numpy()
+        rows.append(weight_statistics(late(architecture.causal, weights, axis=1)))
+
     for block in blocks:
-        handle = block.attention.register_forward_hook(
-            lambda _module, _inputs, outputs: attention.append(outputs[1][0].detach().numpy())
-        )
+        block.attention.register_forward_hook(keep)
         states.append(block(states[-1]))
-        handle.remove()
-    streams = [token_statistics(late(architecture, state[0].detach().numpy())) for state in states]
-    rows = [weight_statistics(late_rows(architecture, weights)) for weights in attention]
+    streams = [
+        token_statistics(late(architecture.causal, state[0].detach().numpy())) for state in states
+    ]
     if not backward:
         return gathered(streams, rows, [], [])
     for state in states:
         state.retain_grad()
-    sent = torch.from_numpy(draw_gradient(architecture, children[1]))[None]
+    sent = torch.from_numpy(draw_gradient(architecture, last))[None]
     torch.autograd.backward(states[-1], sent)
     back = [gradient_statistics(state.grad[0].numpy()) for state in states]
-    weights = [
+    squares = [
         [square(part.weight.grad.numpy()) for part in (a.query, a.key, a.value)]
         for a in (block.attention for block in blocks)
     ]
-    return gathered(streams, rows, back, weights)
+    return gathered(streams, rows, back, squares)
 
 
 def normalised(x: torch.Tensor) -> torch.Tensor:
     """Return tokens after a LayerNorm without affine part."""
-    return functional.layer_norm(x, x.shape[-1:], eps=1e-12)
-
-
-def _fill(block: Any, architecture: Architecture, seed: np.random.SeedSequence) -> None:
-    drawn = draw_weights(architecture, np.random.default_rng(seed))
-    with torch.no_grad():
-        for name, parameter in block.named_parameters():
-            role, part = name.removeprefix("attention.").split(".")
-            values = getattr(drawn, role if part == "weight" else f"{role}_bias")
-            parameter.copy_(torch.from_numpy(np.asarray(values)))
+    return functional.layer_norm(x, x.shape[-1:], eps=LEAST_VARIANCE)

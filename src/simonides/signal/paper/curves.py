@@ -71,32 +71,30 @@ def depth(_dim: int) -> Table:
 
 def depth_of(architecture: Architecture, seeds: range) -> Table:
     """Return theory, its limit and simulated networks through depth, at two betas."""
-    parts = []
     networks = [replace(architecture, beta=beta) for beta in BETAS]
-    for run in simulate_each(networks, seeds, backward=False):
-        limit = quietly(run.architecture, "asymptotic")
-        parts.append(
-            {
-                "beta": run.architecture.beta,
-                "layer": np.arange(architecture.layers + 1.0),
-                "cosine": propagate(run.architecture).cosine,
-                "cosine_limit": limit.cosine,
-                "cosine_simulated": run.mean.cosine,
-                "cosine_simulated_stderr": run.stderr.cosine,
-            }
-        )
+    parts: list[dict[str, Any]] = [
+        {
+            "beta": run.architecture.beta,
+            "layer": np.arange(architecture.layers + 1.0),
+            "cosine": propagate(run.architecture).cosine,
+            "cosine_limit": quietly(run.architecture, "asymptotic").cosine,
+            "cosine_simulated": run.mean.cosine,
+            "cosine_simulated_stderr": run.stderr.cosine,
+        }
+        for run in simulate_each(networks, seeds, backward=False)
+    ]
     sizes = {name: float(getattr(architecture, name)) for name in ("tokens", "dim", "layers")}
-    return joined("depth", "Tokens align with depth", parts, **sizes, networks=float(len(seeds)))
+    return stacked("depth", "Tokens align with depth", parts, **sizes, networks=float(len(seeds)))
 
 
 def placement(_dim: int) -> Table:
     """Return the cosine through depth for each place of the LayerNorm, plain and centred."""
-    parts = []
+    parts: list[dict[str, Any]] = []
     for number, (norm, centred) in enumerate(PLACEMENTS):
         way = propagate(replace(PLACEMENT, norm=norm, centred=centred))
-        layers = np.arange(PLACEMENT.layers + 1.0)
-        parts.append({"placement": number, "layer": layers, "cosine": way.cosine, "norm": way.norm})
-    return joined("placement", "Where LayerNorm stands", parts)
+        place = {"placement": float(number), "layer": np.arange(PLACEMENT.layers + 1.0)}
+        parts.append({**place, "cosine": way.cosine, "norm": way.norm})
+    return stacked("placement", "Where LayerNorm stands", parts)
 
 
 def gradients(_dim: int) -> Table:
@@ -107,24 +105,19 @@ def gradients(_dim: int) -> Table:
 def gradients_of(sizes: Sequence[tuple[int, int]], betas: Iterable[float], seeds: range) -> Table:
     """Return theory, its limit and simulated networks at dimensions and tokens, for each beta."""
     rows = []
-    networks = [
-        one_layer(dim, tokens, float(beta)) for (dim, tokens), beta in product(sizes, betas)
-    ]
+    networks = [_one_layer(*size, float(beta)) for size, beta in product(sizes, betas)]
     for run in simulate_each(networks, seeds):
         dim, tokens = run.architecture.dim, run.architecture.tokens
         scale = float(tokens**2 * dim**2) * math.sqrt(math.log(tokens)) / tokens
-        exact, limit = quietly(run.architecture), quietly(run.architecture, "asymptotic")
-        rows.append(
-            {
-                "dim": float(dim),
-                "tokens": float(tokens),
-                "beta": run.architecture.beta,
-                "query": float(exact.gradients.query[0]) / scale,
-                "query_limit": float(limit.gradients.query[0]) / scale,
-                "query_simulated": float(run.mean.query[0]) / scale,
-                "query_simulated_stderr": float(run.stderr.query[0]) / scale,
-            }
-        )
+        sources: dict[str, Any] = {
+            "query": quietly(run.architecture).gradients,
+            "query_limit": quietly(run.architecture, "asymptotic").gradients,
+            "query_simulated": run.mean,
+            "query_simulated_stderr": run.stderr,
+        }
+        gradients = {name: float(source.query[0]) / scale for name, source in sources.items()}
+        size = {"dim": float(dim), "tokens": float(tokens), "beta": run.architecture.beta}
+        rows.append({**size, **gradients})
     return gradients_table(rows)
 
 
@@ -133,7 +126,7 @@ def gradients_table(rows: list[dict[str, float]]) -> Table:
     return stacked("gradients", "Gradients of the query weights", rows, critical=math.sqrt(2))
 
 
-def one_layer(dim: int, tokens: int, beta: float) -> Architecture:
+def _one_layer(dim: int, tokens: int, beta: float) -> Architecture:
     """Return attention alone on independent tokens: the setting of the paper's gradient figure."""
     alone: dict[str, Any] = {"activation": None, "norm": "pre", "attention_skip": 0.0}
     return Architecture(tokens=tokens, dim=dim, layers=1, cosine=0.0, beta=beta, **alone)
@@ -147,8 +140,7 @@ def trainability(_dim: int) -> Table:
 
 def diagram_of(architecture: Architecture, betas: Iterable[float], skips: Iterable[float]) -> Table:
     """Return a diagram over beta and skip; what is drawn with it says where theory is poor."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)
+    with warnings.catch_warnings(action="ignore", category=PoorTheoryWarning):
         return diagram_table(trainability_diagram(architecture, ("beta", betas), ("skip", skips)))
 
 
@@ -158,16 +150,17 @@ def diagram_table(diagram: Diagram) -> Table:
     columns = {
         diagram.x_axis.name: x.ravel(),
         diagram.y_axis.name: y.ravel(),
-        "outcome": diagram.outcome.ravel().astype(float),
-        "cosine": diagram.cosine.ravel(),
-        "least_entropy": diagram.least_entropy.ravel(),
-        "gradient": diagram.gradient.ravel(),
+        **{
+            name: getattr(diagram, name).ravel().astype(float)
+            for name in ("outcome", "cosine", "least_entropy", "gradient")
+        },
     }
-    network = diagram.architecture
-    title = (
-        f"Trainability of {network.layers} {network.norm}-norm blocks, {network.tokens:,} tokens"
-    )
+    title = f"Trainability of {_words(diagram.architecture)}"
     return Table("trainability", title, columns, {"columns": x.shape[1], "rows": x.shape[0]})
+
+
+def _words(network: Architecture) -> str:
+    return f"{network.layers} {network.norm}-norm blocks, {network.tokens:,} tokens"
 
 
 def propagation_table(way: Propagation) -> Table:
@@ -185,7 +178,7 @@ def propagation_table(way: Propagation) -> Table:
         "query_gradient": way.gradients.query,
         "value_gradient": way.gradients.value,
     }
-    title = f"{network.layers} {network.norm}-norm blocks, {network.tokens:,} tokens: {way.outcome}"
+    title = f"{_words(network)}: {way.outcome}"
     return Table("propagation", title, columns, {"cosine_start": network.cosine})
 
 
@@ -206,17 +199,9 @@ def measurement_table(measured: ModelMeasurement, title: str) -> Table:
     return Table("measured", title, columns, {"cosine_start": float(measured.cosine[0])})
 
 
-def joined(name: str, title: str, parts: list[dict[str, Any]], **settings: float) -> Table:
-    """Return a table of parts, one after the other; a number is repeated along its part."""
-    whole = [np.broadcast_arrays(*(np.asarray(v, float) for v in part.values())) for part in parts]
-    columns = map(np.concatenate, zip(*whole, strict=True))
-    return Table(name, title, dict(zip(parts[0], columns, strict=True)), settings)
-
-
 def quietly(architecture: Architecture, method: Method = "exact") -> Propagation:
     """Propagate without a warning: what is drawn beside it says where theory is poor."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)
+    with warnings.catch_warnings(action="ignore", category=PoorTheoryWarning):
         return propagate(architecture, method=method)
 
 

@@ -8,11 +8,10 @@ are read from there. So are models that are trained from points of the trainabil
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -21,10 +20,8 @@ from simonides.curves.table import Table, stacked
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.stored_tables import stored
 from simonides.signal.critical import critical_residual
-from simonides.signal.diagram import trainability_diagram
 from simonides.signal.networks.observables import observed
 from simonides.signal.networks.simulation import simulate_each
-from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import pictures
 from simonides.signal.paper.curves import (
@@ -32,9 +29,7 @@ from simonides.signal.paper.curves import (
     PLACEMENTS,
     depth_of,
     diagram_of,
-    diagram_table,
     gradients_of,
-    joined,
     quietly,
 )
 from simonides.signal.propagation import propagate
@@ -68,23 +63,17 @@ def _kept_in_its_file(
 def depth(scale: SignalScale) -> dict[str, Table]:
     """Return the cosine through depth below and above freezing, and the first block's attention."""
     rows = []
-    even = math.log(scale.depth.tokens)
     networks = [replace(scale.depth, beta=beta, layers=1) for beta in BETAS]
     for run in simulate_each(networks, scale.seeds(4), backward=False):
         exact, limit = propagate(run.architecture), quietly(run.architecture, "asymptotic")
-        rows.append(
-            {
-                "beta": run.architecture.beta,
-                "participation": float(run.mean.participation[0]),
-                "participation_stderr": float(run.stderr.participation[0]),
-                "participation_theory": float(exact.participation[0]),
-                "participation_limit": float(limit.participation[0]),
-                "entropy": float(run.mean.entropy[0]) / even,
-                "entropy_stderr": float(run.stderr.entropy[0]) / even,
-                "entropy_theory": float(exact.entropy_fraction[0]),
-                "entropy_limit": float(limit.entropy_fraction[0]),
+        row = {"beta": run.architecture.beta}
+        for name, most in (("participation", 1.0), ("entropy", math.log(scale.depth.tokens))):
+            sources = {"": run.mean, "_stderr": run.stderr, "_theory": exact, "_limit": limit}
+            row |= {
+                f"{name}{kind}": float(getattr(source, name)[0]) / most
+                for kind, source in sources.items()
             }
-        )
+        rows.append(row)
     attention = stacked("attention", "Attention of the first block", rows)
     return {"measured": depth_of(scale.depth, scale.seeds()), "attention": attention}
 
@@ -132,7 +121,7 @@ def _by_odds(network: Architecture, skip: float) -> float:
 @_kept_in_its_file
 def placement(scale: SignalScale) -> dict[str, Table]:
     """Return the cosine through depth for each place of the LayerNorm, plain and centred."""
-    parts = []
+    parts: list[dict[str, Any]] = []
     networks = [
         replace(scale.placement, norm=norm, centred=centred) for norm, centred in PLACEMENTS
     ]
@@ -140,7 +129,7 @@ def placement(scale: SignalScale) -> dict[str, Table]:
         way, limit = (quietly(run.architecture, method) for method in ("table", "asymptotic"))
         parts.append(
             {
-                "placement": number,
+                "placement": float(number),
                 "layer": np.arange(scale.placement.layers + 1.0),
                 "cosine": way.cosine,
                 "cosine_limit": limit.cosine,
@@ -150,7 +139,7 @@ def placement(scale: SignalScale) -> dict[str, Table]:
                 "norm_simulated": run.mean.norm,
             }
         )
-    return {"measured": joined("placement", "Where LayerNorm stands", parts)}
+    return {"measured": stacked("placement", "Where LayerNorm stands", parts)}
 
 
 @_kept_in_its_file
@@ -164,30 +153,24 @@ def gradients(scale: SignalScale) -> dict[str, Table]:
 def trainability(scale: SignalScale) -> dict[str, Table]:
     """Return a trainability diagram, and the classes of networks run at some of its points."""
     betas, skips = scale.points
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)  # networks stand beside it
-        diagram = trainability_diagram(
-            scale.diagram,
-            ("beta", np.linspace(0.1, betas[-1] + 0.3, 60)),
-            ("skip", np.linspace(0.3, skips[-1] + 0.3, 60)),
-        )
-        points = trainability_diagram(scale.diagram, ("beta", betas), ("skip", skips))
+    points = diagram_of(scale.diagram, betas, skips)
     networks = [
-        replace(scale.diagram, beta=beta, attention_skip=strength, mlp_skip=strength)
-        for strength, beta in product(skips, betas)
+        replace(scale.diagram, beta=row["beta"], attention_skip=row["skip"], mlp_skip=row["skip"])
+        for row in points.records()
     ]
     runs = simulate_each(networks, scale.seeds())
     columns = {
-        "beta": np.array([network.beta for network in networks]),
-        "skip": np.array([network.attention_skip for network in networks]),
-        "predicted": points.outcome.ravel().astype(float),
+        "beta": points["beta"],
+        "skip": points["skip"],
+        "predicted": points["outcome"],
         "outcome": np.array([float(OUTCOMES.index(observed(run))) for run in runs]),
-        "cosine_predicted": points.cosine.ravel(),
+        "cosine_predicted": points["cosine"],
         "cosine": np.array([run.mean.cosine[-1] for run in runs]),
         "cosine_stderr": np.array([run.stderr.cosine[-1] for run in runs]),
     }
+    spans = (np.linspace(low, most[-1] + 0.3, 60) for low, most in ((0.1, betas), (0.3, skips)))
     measured = Table("networks", "Networks at points of the diagram", columns)
-    return {"diagram": diagram_table(diagram), "measured": measured}
+    return {"diagram": diagram_of(scale.diagram, *spans), "measured": measured}
 
 
 def training(results: Results) -> dict[str, Table]:
@@ -255,71 +238,61 @@ def _summary(
     }
 
 
+_figure = partial(PaperFigure, needs=(), topic="signal")
+
 FIGURES = (
-    PaperFigure(
+    _figure(
         "signal-depth",
         "Cosine through depth, below and above the critical beta",
         "Post-norm blocks at the gains of the paper's first figure: theory at finite size and in the "
         "limit of many tokens, and random networks. Weak scores let attention average, and tokens "
         "collapse; strong ones delay it, at the price of frozen attention.",
-        (),
-        depth,
-        lambda tables: pictures.depth(tables["measured"]),
-        "signal",
+        tables=depth,
+        picture=lambda tables: pictures.depth(tables["measured"]),
     ),
-    PaperFigure(
+    _figure(
         "signal-skip",
         "Cosine after the last block against the skip",
         "Post-norm attention without MLP, scores weak. The critical skip is the weakest that keeps the "
         "cosine below the target: in the limit each block multiplies the odds c/(1 − c) by 1 + σ²/α².",
-        (),
-        skip,
-        pictures.skip,
-        "signal",
+        tables=skip,
+        picture=pictures.skip,
     ),
-    PaperFigure(
+    _figure(
         "signal-placement",
         "Where LayerNorm stands, and gain-controlled attention",
         "The same blocks with LayerNorm after or before each sum, and with attention weights less 1/T "
         "(centred, the paper's gain control). Lines are finite-size theory, marks networks.",
-        (),
-        placement,
-        pictures.placement_with_networks,
-        "signal",
+        tables=placement,
+        picture=pictures.placement_with_networks,
     ),
-    PaperFigure(
+    _figure(
         "signal-gradients",
         "Gradient of the query weights against beta",
         "One layer on independent tokens, loss averaged over them. The limit vanishes below the "
         "critical beta; at finite size gradients do not, because preferred keys lean towards their "
         "query.",
-        (),
-        gradients,
-        lambda tables: pictures.gradients(tables["measured"]),
-        "signal",
+        tables=gradients,
+        picture=lambda tables: pictures.gradients(tables["measured"]),
     ),
-    PaperFigure(
+    _figure(
         "signal-trainability",
         "Trainability diagram, and networks at some of its points",
         "Fields are the predicted classes, marks networks that were run forward and back, in the "
         "colour and shape of the class measured in them: from their cosine, the entropy of their "
         "attention, and their gradients. Lines are those of equal predicted cosine.",
-        (),
-        trainability,
-        pictures.trainability_with_networks,
-        "signal",
+        tables=trainability,
+        picture=pictures.trainability_with_networks,
     ),
-    PaperFigure(
+    _figure(
         "signal-training",
         "What training comes to, over the diagram",
         "A small BERT-style model restores Python's help text, of which 15% of the characters are "
         "hidden. Numbers are the loss on unseen text, means over seeds, at the points they stand by: "
         "collapsed models do no better than guessing by frequency. Entropy collapse is a warning more "
         "than a verdict: a strong skip carries characters past frozen attention, only later.",
-        (),
-        training,
-        pictures.training,
-        "signal",
+        tables=training,
+        picture=pictures.training,
         extra="torch",
     ),
 )

@@ -20,17 +20,8 @@ FIRST_FIGURE = Architecture(
 )
 """The setting of the paper's first figure: post-norm blocks below and above the critical beta."""
 
-PLACEMENT = Architecture(
-    tokens=512,
-    dim=720,
-    layers=100,
-    hidden=720,
-    beta=0.1,
-    value_variance=1.0,
-    mlp_in_variance=0.2,
-    mlp_out_variance=0.2,
-    mlp_bias_variance=4e-4,
-    cosine=0.2,
+PLACEMENT = replace(
+    FIRST_FIGURE, layers=100, beta=0.1, value_variance=1.0, value_bias_variance=0.0, cosine=0.2
 )
 """The setting in which the paper compares placements of the LayerNorm, and centred attention."""
 
@@ -75,10 +66,7 @@ FULL_SCALE = SignalScale(
     gradients=((256, 2048), (512, 2048)),
     betas=15,
     diagram=replace(_DIAGRAM, layers=24),
-    points=(
-        (0.3, 0.8, 1.3, 1.9, 2.4, 2.9, 3.5, 4.0),
-        (0.5, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0),
-    ),
+    points=((0.3, 0.8, 1.3, 1.9, 2.4, 2.9, 3.5, 4.0), (0.5, 0.8, 1.2, 1.7, 2.3, 3.0, 4.0)),
     networks=3,
 )
 """The paper's sizes, gradients aside."""
