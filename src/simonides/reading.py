@@ -139,9 +139,9 @@ def opened(path: str | Path) -> Iterator[IO[bytes]]:
 def read_bytes(path: str | Path, *, most: int = LONGEST_TEXT) -> bytes:
     """Return what a file holds, if that is at most so many bytes."""
     with _reading(path, "a file", "pass another") as file:
-        content = file.read(most + 1)
-        if len(content) > most:
-            raise ValueError(f"it has more than {most:,} bytes")
+        # What a file says of its size may change while it is read, and be zero for those that are none.
+        if os.fstat(file.fileno()).st_size > most or len(content := file.read(most + 1)) > most:
+            raise ValueError(f"at most {most:,} bytes are read, and it has more")
         return content
 
 

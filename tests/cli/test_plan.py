@@ -47,7 +47,7 @@ def test_json_has_every_layer_and_the_total():
     )
     asked = ["require", "--facts", "20000", "--dim-in", "768", "--dim-out", "3072"]
     needed = answer(*asked, "--candidates", "50257")["smallest_rank"]
-    assert up["smallest_rank"] == record["rank_pattern"]["mlp.c_fc"] == needed
+    assert up["smallest_rank"] == record["rank_pattern"][r"mlp\.c_fc"] == needed
     assert record["rank_for_all_layers"] >= 1
     assert any("not a promise about a whole trained network" in note for note in record["notes"])
 

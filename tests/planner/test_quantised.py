@@ -4,10 +4,10 @@ import pytest
 from handmade import write
 
 from simonides.failures import BadArgumentError
-from simonides.planner.header import Tensor
 from simonides.planner.model import Layer
 from simonides.planner.source import read_model
 from simonides.planner.tensors import model_of
+from simonides.tensor_files import Tensor
 
 TOP = {"model.embed_tokens.weight": ("BF16", [50, 64]), "lm_head.weight": ("BF16", [50, 64])}
 

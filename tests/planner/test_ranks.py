@@ -92,4 +92,14 @@ def test_short_names_stay_apart():
     assert short_names(names) == [
         "encoder.layers.*.fc1", "decoder.layers.*.fc1", "fc2", "lm_head", "*",
     ]  # fmt: skip
-    assert module_keys(names)[0] == r"encoder.layers.\d+.fc1"
+    assert module_keys(names)[0] == r"encoder\.layers\.\d+\.fc1"
+
+
+def test_a_key_fits_no_more_than_the_layers_it_is_for():
+    names = ["h.*.w(1", "h.*.a+b", "h.*.a.*", "c|lm_head", "model.x.y"]
+    keys = module_keys(names)
+    modules = ["h.3.w(1", "h.3.a+b", "h.3.a.7", "c|lm_head", "model.x.y"]
+    for key, module in zip(keys, modules, strict=True):
+        fitting = [other for other in modules if re.match(rf"(.*\.)?({key})$", other)]
+        assert fitting == [module]
+    assert not re.match(rf"(.*\.)?({keys[4]})$", "model.xAy")

@@ -8,7 +8,7 @@ import pytest
 from handmade import entries, write, write_raw
 
 from simonides.failures import BadArgumentError
-from simonides.planner.header import LONGEST_HEADER, Tensor, read_header
+from simonides.tensor_files import LONGEST_HEADER, Tensor, read_header
 
 FEW = {"a": ("F32", [2, 3]), "b": ("U8", [4])}
 

@@ -6,10 +6,10 @@ import pytest
 from handmade import GPT2, write
 
 from simonides.failures import BadArgumentError
-from simonides.planner.header import Tensor
 from simonides.planner.model import Layer, selected
 from simonides.planner.source import read_model
 from simonides.planner.tensors import model_of
+from simonides.tensor_files import Tensor
 
 
 def shapes(**tensors: tuple[int, ...]):

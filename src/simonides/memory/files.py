@@ -20,6 +20,7 @@ from simonides.memory.facts import Facts
 from simonides.memory.storing import setting_of
 from simonides.problems import checked
 from simonides.reading import expecting, parse_json, read_arrays
+from simonides.tensor_files import read_tensors
 from simonides.theory.capacity import capacity_of
 from simonides.writing import replacing
 
@@ -58,7 +59,7 @@ def write(path: str | Path, saved: Saved) -> Path:
         with replacing(path) as file:
             np.savez(file, allow_pickle=False, **{_NOTE: np.array(note)}, **arrays)
     else:
-        content = _safetensors("save")(arrays, metadata={_NOTE: note})
+        content = _save_safetensors()(arrays, metadata={_NOTE: note})
         with replacing(path) as file:
             file.write(content)
     return path
@@ -70,8 +71,11 @@ def read(path: str | Path) -> Saved:
     if not path.is_file():
         raise arguments.refuse("path", str(path), "a file", "save a memory there first")
     with expecting_memory(path):
-        arrays, text = _read_npz(path) if path.suffix == ".npz" else _read_safetensors(path)
-        note = parse_json(text)
+        if path.suffix == ".npz":
+            arrays = note = read_arrays(path, compressed=False)
+        else:
+            arrays, note = read_tensors(path)
+        note = parse_json(str(note.pop(_NOTE)))
         version = note.pop("format")
     if version != _FORMAT:
         raise arguments.refuse("format", version, str(_FORMAT), "write the file again")
@@ -83,27 +87,8 @@ def expecting_memory(path: str | Path) -> AbstractContextManager[None]:
     return expecting("path", path, "a memory written by save", "pass another file")
 
 
-def _read_npz(path: Path) -> tuple[dict[str, Any], str]:
-    arrays = read_arrays(path, compressed=False)
-    return arrays, str(arrays.pop(_NOTE))
-
-
-def _read_safetensors(path: Path) -> tuple[dict[str, Any], str]:
-    from_library = _safetensors("safe_open")
+def _save_safetensors() -> Any:
     try:
-        with from_library(path, framework="numpy") as file:
-            note = (file.metadata() or {})[_NOTE]
-            return {name: file.get_tensor(name) for name in file.keys()}, note  # noqa: SIM118
-    except Exception as error:
-        # The library raises a class of its own, which is an Exception and nothing else.
-        if type(error).__name__ != "SafetensorError":
-            raise
-        raise ValueError(str(error)) from None
-
-
-def _safetensors(name: str) -> Any:
-    try:
-        import safetensors
         import safetensors.numpy
     except ModuleNotFoundError as missing:
         if missing.name != "safetensors":
@@ -111,7 +96,7 @@ def _safetensors(name: str) -> Any:
         raise arguments.refuse(
             "path", ".safetensors", ".npz without the library safetensors", arguments.install("hf")
         ) from None
-    return safetensors.numpy.save if name == "save" else safetensors.safe_open
+    return safetensors.numpy.save
 
 
 def _checked(path: str | Path) -> Path:

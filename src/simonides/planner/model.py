@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import re
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING
 
 from simonides import arguments
@@ -97,8 +98,14 @@ def short_names(names: Sequence[str]) -> list[str]:
     >>> short_names(["layer.*.attention.output.dense", "layer.*.output.dense", "lm_head"])
     ['attention.output.dense', '*.output.dense', 'lm_head']
     """
-    shared = Counter(end for name in set(names) for end in _ends(name))
-    return [_short(name, shared) for name in names]
+    order = sorted({*names}, key=_from_the_end)
+    # Names that end alike stand side by side: the longest end that one shares, it shares with a neighbour.
+    shared = dict.fromkeys(names, 0)
+    for name, other in pairwise(order):
+        parts = zip(_from_the_end(name), _from_the_end(other), strict=False)
+        common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], parts))
+        shared[name], shared[other] = max(shared[name], common), common
+    return [_short(name, shared[name]) for name in names]
 
 
 def module_keys(names: Sequence[str]) -> list[str]:
@@ -107,21 +114,20 @@ def module_keys(names: Sequence[str]) -> list[str]:
     PEFT takes a key as a regular expression for the end of a module's name, from a dot on.
 
     >>> module_keys(["layer.*.attention.output.dense", "layer.*.output.dense"])
-    ['attention.output.dense', '\\d+.output.dense']
+    ['attention\\.output\\.dense', '\\d+\\.output\\.dense']
     """
-    return [name.replace("*", r"\d+") for name in short_names(names)]
+    return [
+        r"\.".join(r"\d+" if part == "*" else re.escape(part) for part in name.split("."))
+        for name in short_names(names)
+    ]
 
 
-def _short(name: str, shared: Counter[str]) -> str:
-    ends = _ends(name)
-    numbers = [at for at, part in enumerate(name.split(".")) if part == "*"]
-    start = min(numbers[-1] + 1, len(ends) - 1) if numbers else 0
-    while start > 0 and shared[ends[start]] > 1:
-        start -= 1
-    return ends[start]
+def _short(name: str, shared: int) -> str:
+    """Return the end past the numbers, or as much more as is needed beyond the parts that are shared."""
+    parts = _from_the_end(name)
+    past = parts.index("*") if "*" in parts else len(parts)
+    return ".".join(reversed(parts[: max(past, shared + 1, 1)]))
 
 
-def _ends(name: str) -> list[str]:
-    """Return the name and what is left of it after each dot."""
-    parts = name.split(".")
-    return [".".join(parts[start:]) for start in range(len(parts))]
+def _from_the_end(name: str) -> list[str]:
+    return name.split(".")[::-1]

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Any
 from simonides import arguments
 from simonides.planner import families, tensors
 from simonides.planner.catalogue import CONFIGS
-from simonides.planner.header import LONGEST_HEADER, Tensor, read_header, read_object
+from simonides.reading import expecting, read_json
+from simonides.tensor_files import read_header
 
 if TYPE_CHECKING:
     from simonides.failures import BadArgumentError
     from simonides.planner.model import Model, Skipped
+    from simonides.tensor_files import Tensor
 
 _JSON = "a model's config.json or model.safetensors.index.json"
 _MOST_NAMED = 8
@@ -49,7 +51,7 @@ def read_model(source: str) -> Model:
     ['h.*.attn.c_attn', 'h.*.attn.c_proj']
     """
     path = Path(source)
-    if path.is_file():
+    if path.exists() and not path.is_dir():
         model = (
             _from_json(path)
             if path.suffix == ".json"
@@ -89,11 +91,8 @@ def _unreadable(source: str, packed: list[Skipped]) -> BadArgumentError:
 
 
 def _from_json(path: Path) -> Model:
-    if path.stat().st_size > LONGEST_HEADER:
-        raise arguments.refuse(
-            "file", str(path), f"at most {LONGEST_HEADER:,} bytes", f"pass {_JSON}"
-        )
-    content = read_object(str(path), path.read_bytes(), _JSON, "pass another")
+    with expecting("file", path, _JSON, "pass another"):
+        content = read_json(path)
     if "weight_map" in content:
         return tensors.model_of(str(path), _shards(path, content["weight_map"]))
     return families.model_of(str(path), content)
@@ -107,7 +106,7 @@ def _shards(path: Path, homes: Any) -> dict[str, Tensor]:
         )
     shapes: dict[str, Tensor] = {}
     for home in sorted(set(homes.values())):
-        for name, tensor in read_header(str(path.parent / home)).items():
+        for name, tensor in read_header(path.parent / home).items():
             if homes.get(name) != home:
                 raise arguments.refuse(
                     "file", str(path), "the index of its files", f"{name!r} is not where it says"

@@ -11,7 +11,7 @@ from simonides.planner.model import Layer, Model, Skipped
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from simonides.planner.header import Tensor
+    from simonides.tensor_files import Tensor
 
 Kind = TypeVar("Kind")
 
