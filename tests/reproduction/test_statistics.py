@@ -187,7 +187,9 @@ def hebbian_rows(loads, ends, dim=25):
 
 
 def planted(**sweeps):
-    return SimpleNamespace(rows=lambda sweep, **columns: where(sweeps[sweep], **columns))
+    results = SimpleNamespace(rows=lambda sweep, **columns: where(sweeps[sweep], **columns))
+    results.tables = lambda figure: figure.tables(results)
+    return results
 
 
 FINE = [round(0.01 * step, 2) for step in range(1, 13)]

@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides.curves.curve import Curve
 from simonides.curves.table import Table, stacked, with_error
+from simonides.figures.marks import panels_by
 from simonides.figures.style import (
     FADED,
     GREY,
+    LOAD_LABEL,
     SERIES,
     THEORY,
     WIDEST,
     canvas,
+    plot_columns,
     reference_line,
+    words,
 )
 from simonides.theory import hebbian as rule
 from simonides.theory import replica
@@ -30,7 +35,7 @@ from simonides.theory.spectrum import CapacityLaw, InitialLaw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from simonides.arrays import Reals
+    from simonides.curves.table import TableRow
 
 _RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
 
@@ -39,18 +44,27 @@ _OVERLAP_SAMPLES, _TRAINED_SAMPLES = 192, 256
 
 _SEED = 12
 
+_MEASURES: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "accuracy": ("Recall breaks", "training accuracy", {"ylim": (0, 1.04)}),
+    "loss": ("loss sets in", "cross-entropy", {"ylim": (0, None)}),
+    "norm": (
+        *("weights turn finite", "norm of the weights"),
+        {"yscale": "log", "yticks": [2, 5, 10, 20], "yticklabels": ["2", "5", "10", "20"]},
+    ),
+}
+"""Of a trained memory: the title, axis and limits of each in its picture."""
+
 
 def scores(dim: int) -> Table:
     """Return the laws of target and off-target scores at capacity, and of the Hebbian rule's."""
-    facts = capacity(dim).facts
+    facts, setting = capacity(dim).facts, Setting(dim, dim)
     target, rival = TargetScoreLaw(facts), RivalScoreLaw(facts)
-    signal = rule.signal(Setting(dim, dim), facts)
-    x = np.linspace(-4.5, max(6.0, signal + 4), 420)
+    x = np.linspace(-4.5, max(6.0, rule.signal(setting, facts) + 4), 420)
     columns = {
         "score": x,
         "target": target.pdf(x),
         "rival": rival.pdf(x),
-        "hebbian_target": rule.target_score_law(Setting(dim, dim), facts).pdf(x),
+        "hebbian_target": rule.target_score_law(setting, facts).pdf(x),
         "hebbian_rival": rule.rival_score_law().pdf(x),
     }
     settings = {
@@ -65,8 +79,8 @@ def scores(dim: int) -> Table:
 
 def spectrum(_dim: int) -> Table:
     """Return singular values at capacity and at initialisation, over the largest."""
-    rows: list[dict[str, float | Reals]] = []
     x = np.linspace(0.0, 1.0, 301)
+    rows: list[TableRow] = []
     for fraction in _RANK_FRACTIONS:
         final, initial = CapacityLaw(fraction), InitialLaw(fraction)
         top = initial.support[1]
@@ -83,15 +97,14 @@ def overlap(dim: int) -> Table:
         facts = max(2, int(share * full))
         energy = replica.EnergeticTerm(facts, np.random.default_rng(_SEED), _OVERLAP_SAMPLES)
         entropy = replica.finite_size_free_entropy(facts, dim**2, energy)
-        asymptotic_load = 0.5 * share
         rows.append(
             {
-                "facts": float(facts),
+                "facts": facts,
                 "share_of_capacity": facts / full,
                 **with_error("overlap", entropy.overlap),
                 **with_error("free_entropy", entropy.value),
-                "overlap_limit": replica.overlap(asymptotic_load),
-                "free_entropy_limit": replica.free_entropy(asymptotic_load),
+                "overlap_limit": replica.overlap(0.5 * share),
+                "free_entropy_limit": replica.free_entropy(0.5 * share),
             }
         )
     return stacked("overlap", f"Overlap of solutions at dimension {dim}", rows, dimension=dim)
@@ -99,21 +112,19 @@ def overlap(dim: int) -> Table:
 
 def hebbian(dim: int) -> Table:
     """Return the Hebbian rule's accuracy and its chance to recall everything, against the load."""
-    rows = []
-    for size in (dim, 10 * dim, 100 * dim):
-        setting = Setting(size, size)
-        for load in np.concatenate((np.linspace(0.02, 0.3, 29), np.linspace(0.32, 1.2, 23))):
-            facts = facts_at_load(float(load), size)
-            rows.append(
-                {
-                    "dimension": float(size),
-                    "load": float(load),
-                    "facts": facts,
-                    "accuracy": rule.recall_probability(setting, facts),
-                    "all_recalled": rule.all_recalled_probability(setting, facts),
-                    "rate": rule.rate(float(load)),
-                }
-            )
+    loads = np.concatenate((np.linspace(0.02, 0.3, 29), np.linspace(0.32, 1.2, 23))).tolist()
+    rows = [
+        {
+            "dimension": size,
+            "load": load,
+            "facts": facts,
+            "accuracy": rule.recall_probability(Setting(size, size), facts),
+            "all_recalled": rule.all_recalled_probability(Setting(size, size), facts),
+            "rate": rule.rate(load),
+        }
+        for size in (dim, 10 * dim, 100 * dim)
+        for load, facts in ((load, facts_at_load(load, size)) for load in loads)
+    ]
     limits = {"limit_all": rule.LOAD_ALL, "limit_fraction": rule.LOAD_FRACTION}
     return stacked("hebbian", "The Hebbian rule", rows, **limits)
 
@@ -121,24 +132,16 @@ def hebbian(dim: int) -> Table:
 def trained(dim: int) -> Table:
     """Return accuracy, loss and norm of the cross-entropy's minimum below and above capacity."""
     rows = []
-    for size in (dim, 2 * dim):
+    shares = (0.8, 0.9, 0.99, 1.01, 1.03, 1.06, 1.1, 1.2, 1.35, 1.6, 2.0)
+    for size, share in product((dim, 2 * dim), shares):
         full = capacity(size, problem="decoupled").facts
-        for share in (0.8, 0.9, 0.99, 1.01, 1.03, 1.06, 1.1, 1.2, 1.35, 1.6, 2.0):
-            facts = round(share * full)
-            state = minimum_of_risk(
-                facts, size**2, rng=np.random.default_rng(_SEED), samples=_TRAINED_SAMPLES
-            )
-            rows.append(
-                {
-                    "dimension": float(size),
-                    "facts": float(facts),
-                    "load": load_of(facts, size),
-                    "share_of_capacity": facts / full,
-                    **with_error("accuracy", state.accuracy),
-                    **with_error("loss", state.loss),
-                    **with_error("norm", state.norm),
-                }
-            )
+        facts, rng = round(share * full), np.random.default_rng(_SEED)
+        state = minimum_of_risk(facts, size**2, rng=rng, samples=_TRAINED_SAMPLES)
+        row = {"dimension": size, "facts": facts, "load": load_of(facts, size)}
+        row["share_of_capacity"] = facts / full
+        for name in _MEASURES:
+            row |= with_error(name, getattr(state, name))
+        rows.append(row)
     return stacked("trained", "Cross-entropy trained to its minimum", rows)
 
 
@@ -153,82 +156,67 @@ def _draw_scores(table: Table) -> Figure:
         rivals = table[f"{prefix}rival"]
         axes.fill_between(x, rivals, color=GREY, alpha=0.35, linewidth=0, label="off-target")
         axes.plot(x, table[f"{prefix}target"], label="target", **style)
-        axes.set(title=title, xlabel="score", ylabel="density")
+        words(axes, title, "score", "density")
+        axes.legend(loc="upper left")
     reference_line(left, table.settings["extreme_value"], r"$\sqrt{2 \log p}$", vertical=True)
     left.set_ylim(0, None)
     right.set_ylim(left.get_ylim())
-    for axes in (left, right):
-        axes.legend(loc="upper left")
     return figure
 
 
 def _draw_spectrum(table: Table) -> Figure:
     """Draw singular values at capacity and at initialisation, one panel per rank fraction."""
-    fractions = table.distinct("rank_fraction")
-    figure, panels = canvas(len(fractions), columns=2, height=2.5)
-    for axes, fraction in zip(panels, fractions, strict=True):
+    figure, panels = panels_by(table, "rank_fraction", height=2.5)
+    for place, (axes, fraction) in enumerate(panels):
         part = table.where("rank_fraction", fraction)
-        x = part["singular_value"]
-        axes.plot(x, part["at_capacity"], label="at capacity", **SERIES[0])
-        axes.plot(x, part["at_initialisation"], label="two random layers", **SERIES[1])
-        top = 1.25 * np.max(part["at_capacity"])
-        axes.set(
-            title=rf"$\kappa$ = {fraction:g}",
-            xlabel="singular value / largest",
-            xlim=(0, 1.02),
-            ylim=(0, top),
+        plot_columns(
+            axes,
+            part,
+            "singular_value",
+            ("at_capacity", "at capacity", SERIES[0]),
+            ("at_initialisation", "two random layers", SERIES[1]),
         )
-    for axes in panels[::2]:
-        axes.set_ylabel("density")
-    panels[0].legend(loc="upper left", fontsize=7.5)
+        density = "" if place % 2 else "density"
+        words(axes, rf"$\kappa$ = {fraction:g}", "singular value / largest", density)
+        axes.set(xlim=(0, 1.02), ylim=(0, 1.25 * np.max(part["at_capacity"])))
+    panels[0][0].legend(loc="upper left", fontsize=7.5)
     return figure
 
 
 def _draw_overlap(table: Table) -> Figure:
     """Draw overlap and free entropy against facts over capacity."""
     figure, (left, right) = canvas(2)
-    x = table["share_of_capacity"]
-    dimension = f"dimension {table.settings['dimension']:g} (±2 s.e.)"
-    for axes, name, label in (
-        (left, "overlap", "overlap $q^*$ of two solutions"),
-        (right, "free_entropy", r"log volume per parameter, $\Phi$"),
+    label = f"dimension {table.settings['dimension']:g} (±2 s.e.)"
+    for axes, name, title, up in (
+        (left, "overlap", "Solutions grow alike", "overlap $q^*$ of two solutions"),
+        (right, "free_entropy", "and scarce", r"log volume per parameter, $\Phi$"),
     ):
         axes.errorbar(
-            x,
-            table[name],
-            yerr=2 * table[f"{name}_stderr"],
-            fmt="o-",
-            markersize=4,
-            color=THEORY,
-            label=dimension,
-        )
-        axes.plot(x, table[f"{name}_limit"], label="large dimension", **FADED)
-        axes.set(xlabel="facts over capacity", ylabel=label, xlim=(0, 1))
+            table["share_of_capacity"], table[name], 2 * table[f"{name}_stderr"],
+            fmt="o-", markersize=4, color=THEORY, label=label,
+        )  # fmt: skip
+        limit = (f"{name}_limit", "large dimension", FADED)
+        plot_columns(axes, table, "share_of_capacity", limit)
+        words(axes, title, "facts over capacity", up, xlim=(0, 1))
         axes.legend()
-    left.set(title="Solutions grow alike", ylim=(0, 1))
-    right.set(title="and scarce")
+    left.set_ylim(0, 1)
     return figure
 
 
 def _draw_hebbian(table: Table) -> Figure:
     """Draw the Hebbian rule's accuracy and its chance to recall everything against the load."""
     figure, panels = canvas(2)
-    for axes, column, title, words, widest in zip(
-        panels,
-        ("accuracy", "all_recalled"),
-        ("Fraction of the facts", "All of the facts"),
-        ("expected accuracy", "probability that all are recalled"),
-        (1.2, 0.3),
-        strict=True,
-    ):
+    fraction, whole = (table.settings[name] for name in ("limit_fraction", "limit_all"))
+    for axes, column, title, up, widest, limit, label in (
+        (panels[0], "accuracy", "Fraction of the facts", "expected accuracy", 1.2, fraction, "1/2"),
+        (panels[1], "all_recalled", "All of the facts", "probability that all are recalled", 0.3,
+         whole, "1/8"),
+    ):  # fmt: skip
         for style, dimension in zip(SERIES, table.distinct("dimension"), strict=False):
             part = table.where("dimension", dimension)
             axes.plot(part["load"], part[column], label=f"d = {dimension:,.0f}", **style)
-        load = r"load $p\,\log p\,/\,d^2$"
-        axes.set(title=title, xlabel=load, ylabel=words, ylim=(0, 1.04), xlim=(0, widest))
-    reference_line(panels[0], table.settings["limit_fraction"], "1/2", vertical=True)
-    reference_line(panels[1], table.settings["limit_all"], "1/8", vertical=True)
-    for axes in panels:
+        words(axes, title, LOAD_LABEL, up, ylim=(0, 1.04), xlim=(0, widest))
+        reference_line(axes, limit, label, vertical=True)
         axes.legend()
     return figure
 
@@ -236,36 +224,19 @@ def _draw_hebbian(table: Table) -> Figure:
 def _draw_trained(table: Table) -> Figure:
     """Draw accuracy, loss and norm of the trained memory around capacity."""
     figure, panels = canvas(3, width=WIDEST / 3, height=2.8)
-    labels = {
-        "accuracy": "training accuracy",
-        "loss": "cross-entropy",
-        "norm": "norm of the weights",
-    }
-    for axes, (name, label) in zip(panels, labels.items(), strict=True):
+    for axes, (name, (title, up, limits)) in zip(panels, _MEASURES.items(), strict=True):
         for style, marker, dimension in zip(
             SERIES, "os", table.distinct("dimension"), strict=False
         ):
             part = table.where("dimension", dimension)
             finite = np.isfinite(part[name])
             axes.errorbar(
-                part["share_of_capacity"][finite],
-                part[name][finite],
-                yerr=2 * part[f"{name}_stderr"][finite],
-                marker=marker,
-                markersize=3.5,
-                label=f"d = {dimension:g}",
-                **style,
-            )
+                part["share_of_capacity"][finite], part[name][finite],
+                2 * part[f"{name}_stderr"][finite],
+                marker=marker, markersize=3.5, label=f"d = {dimension:g}", **style,
+            )  # fmt: skip
         reference_line(axes, 1.0, "capacity", vertical=True)
-        axes.set(xlabel="facts over capacity", ylabel=label)
-    panels[0].set(title="Recall breaks", ylim=(0, 1.04))
-    panels[1].set(title="loss sets in", ylim=(0, None))
-    panels[2].set(
-        title="weights turn finite",
-        yscale="log",
-        yticks=[2, 5, 10, 20],
-        yticklabels=["2", "5", "10", "20"],
-    )
+        words(axes, title, "facts over capacity", up, **limits)
     panels[2].minorticks_off()
     panels[0].legend()
     return figure

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides.curves.curve import Curve
-from simonides.curves.table import Table, stacked, with_error
-from simonides.figures.style import FADED, INK, SERIES, THEORY, canvas, reference_line
+from simonides.curves.table import Table, columns_of, stacked, with_error
+from simonides.figures.style import (
+    FADED,
+    INK,
+    LOAD_LABEL,
+    SERIES,
+    THEORY,
+    canvas,
+    plot_columns,
+    reference_line,
+    words,
+)
 from simonides.theory.capacity import capacity, capacity_of
 from simonides.theory.cone import statistical_dimension
 from simonides.theory.hebbian import LOAD_ALL
@@ -48,22 +58,17 @@ def price(_dim: int) -> Table:
 
 def load(_dim: int) -> Table:
     """Return the load at capacity against the dimension: best memory and Hebbian rule."""
-    rows = []
-    for dim in _DIMENSIONS:
-        answer = capacity(dim)
-        rows.append(
-            {
-                "dimension": float(dim),
-                "facts": answer.facts,
-                "load": answer.load,
-                "facts_asymptotic": answer.facts_asymptotic,
-                "facts_hebbian": answer.facts_hebbian,
-                "load_hebbian": answer.setting.load(answer.facts_hebbian),
-                "facts_hebbian_fraction": answer.facts_hebbian_fraction,
-                "load_hebbian_fraction": answer.setting.load(answer.facts_hebbian_fraction),
-                "bits_per_parameter": answer.bits_per_parameter,
-            }
-        )
+    rows = [
+        {
+            "dimension": float(dim),
+            **columns_of(answer, "facts", "load", "facts_asymptotic", "facts_hebbian"),
+            "load_hebbian": answer.setting.load(answer.facts_hebbian),
+            "facts_hebbian_fraction": answer.facts_hebbian_fraction,
+            "load_hebbian_fraction": answer.setting.load(answer.facts_hebbian_fraction),
+            "bits_per_parameter": answer.bits_per_parameter,
+        }
+        for dim, answer in ((dim, capacity(dim)) for dim in _DIMENSIONS)
+    ]
     return stacked("load", "Load at capacity", rows, limit=critical_load(), limit_hebbian=LOAD_ALL)
 
 
@@ -71,21 +76,14 @@ def around(setting: Setting) -> Table:
     """Return the capacity curve around a setting: both dimensions scaled together."""
     rows = []
     for factor in np.logspace(-1, 1, 17):
-        dim_in = max(2, round(setting.dim_in * factor))
-        dim_out = max(2, round(setting.dim_out * factor))
+        dim_in, dim_out = (max(2, round(d * factor)) for d in (setting.dim_in, setting.dim_out))
         rank = None if setting.rank is None else min(setting.rank, dim_in, dim_out)
         answer = capacity_of(replace(setting, dim_in=dim_in, dim_out=dim_out, rank=rank))
-        rows.append(
-            {
-                "parameters": float(dim_in * dim_out),
-                "dim_in": float(dim_in),
-                "dim_out": float(dim_out),
-                "facts": answer.facts,
-                "facts_asymptotic": answer.facts_asymptotic,
-                "facts_hebbian": answer.facts_hebbian,
-                "facts_hebbian_fraction": answer.facts_hebbian_fraction,
-            }
+        facts = columns_of(
+            answer, "facts", "facts_asymptotic", "facts_hebbian", "facts_hebbian_fraction"
         )
+        sizes = {"parameters": dim_in * dim_out, "dim_in": dim_in, "dim_out": dim_out}
+        rows.append({**sizes, **facts})
     return stacked(
         "around",
         "Capacity around the asked size",
@@ -100,74 +98,60 @@ def around(setting: Setting) -> Table:
 def rank(dim: int) -> Table:
     """Return capacity against the rank bound, finite size and in the limit."""
     ranks = sorted({max(1, round(dim * fraction)) for fraction in np.linspace(0.01, 1, 40)})
-    rows = []
-    for bound in ranks:
-        answer = capacity(dim, rank=bound)
-        rows.append(
-            {
-                "rank": float(bound),
-                "rank_fraction": bound / dim,
-                "facts": answer.facts,
-                "load": answer.load,
-                "critical_load": critical_load(bound / dim),
-                "facts_per_parameter": answer.facts / answer.parameters,
-                "bits_per_parameter": answer.bits_per_parameter,
-            }
-        )
+    rows = [
+        {
+            "rank": float(bound),
+            "rank_fraction": bound / dim,
+            **columns_of(answer, "facts", "load"),
+            "critical_load": critical_load(bound / dim),
+            "facts_per_parameter": answer.facts / answer.parameters,
+            "bits_per_parameter": answer.bits_per_parameter,
+        }
+        for bound, answer in ((bound, capacity(dim, rank=bound)) for bound in ranks)
+    ]
     return stacked("rank", f"Rank-bounded capacity at dimension {dim}", rows, dimension=dim)
 
 
 def margin(dim: int) -> Table:
     """Return the largest margin against the number of facts over capacity."""
-    full = capacity(dim).facts
-    rows = []
-    for share in (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99):
-        facts = max(2, int(share * full))
-        rows.append(
-            {
-                "facts": float(facts),
-                "share_of_capacity": facts / full,
-                "margin": largest_margin(Setting(dim, dim), facts),
-            }
-        )
-    return stacked("margin", f"Largest margin at dimension {dim}", rows, dimension=dim)
+    full, setting = capacity(dim).facts, Setting(dim, dim)
+    shares = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)
+    facts = np.array([max(2.0, int(share * full)) for share in shares])
+    margins = np.array([largest_margin(setting, int(number)) for number in facts])
+    columns = {"facts": facts, "share_of_capacity": facts / full, "margin": margins}
+    return stacked("margin", f"Largest margin at dimension {dim}", [columns], dimension=dim)
 
 
 def tail(_dim: int) -> Table:
     """Return the price of a fact that must beat the mean of its top rivals."""
     rng = np.random.default_rng(_SEED)
-    rows = []
-    for candidates in (100, 1000):
-        for fraction in np.logspace(-np.log10(candidates), 0, 13):
-            share = min(float(fraction), 1.0)
-            cone = TailCone(candidates, share)
-            rows.append(
-                {
-                    "candidates": float(candidates),
-                    "tail_fraction": share,
-                    **with_error("price", cone.statistical_dimension(rng, _TAIL_SAMPLES)),
-                    "price_many_candidates": tail_statistical_dimension(share),
-                    "price_top_score": statistical_dimension(candidates),
-                }
-            )
+    rows = [
+        {
+            "candidates": float(candidates),
+            "tail_fraction": share,
+            **with_error(
+                "price", TailCone(candidates, share).statistical_dimension(rng, _TAIL_SAMPLES)
+            ),
+            "price_many_candidates": tail_statistical_dimension(share),
+            "price_top_score": statistical_dimension(candidates),
+        }
+        for candidates in (100, 1000)
+        for share in np.minimum(np.logspace(-np.log10(candidates), 0, 13), 1.0).tolist()
+    ]
     return stacked("tail", "Listwise retrieval: the price without a logarithm", rows)
 
 
 def _draw_price(table: Table) -> Figure:
     """Draw the price of a fact against the number of candidates."""
     figure, (axes,) = canvas(width=5.6)
+    leading = {**FADED, "linewidth": 1}
     for style, margin in zip(SERIES, table.distinct("margin"), strict=False):
         part = table.where("margin", margin)
         axes.plot(part["candidates"], part["price"], label=f"margin {margin:g}", **style)
-        axes.plot(part["candidates"], part["leading_order"], **{**FADED, "linewidth": 1})
-    axes.plot([], [], label=r"leading order", **{**FADED, "linewidth": 1})
-    axes.set(
-        xscale="log",
-        xlabel="candidates $K$",
-        ylabel=r"parameters per fact, $\delta_K$",
-        title=table.title,
-        ylim=(0, None),
-    )
+        axes.plot(part["candidates"], part["leading_order"], **leading)
+    axes.plot([], [], label=r"leading order", **leading)
+    cost = r"parameters per fact, $\delta_K$"
+    words(axes, table.title, "candidates $K$", cost, xscale="log", ylim=(0, None))
     axes.legend()
     return figure
 
@@ -175,54 +159,45 @@ def _draw_price(table: Table) -> Figure:
 def _draw_load(table: Table) -> Figure:
     """Draw the load at capacity against the dimension."""
     figure, (axes,) = canvas(width=5.6)
-    x = table["dimension"]
-    for column, mark, label, style in (
-        ("load", "o", "best memory", SERIES[0]),
-        ("load_hebbian_fraction", "^", "Hebbian rule, 99% of the facts", SERIES[2]),
-        ("load_hebbian", "s", "Hebbian rule, all facts", SERIES[1]),
-    ):
-        axes.plot(x, table[column], mark, markersize=4.5, label=label, **style)
+    plot_columns(
+        axes,
+        table,
+        "dimension",
+        ("load", "best memory", _marked("o", 0)),
+        ("load_hebbian_fraction", "Hebbian rule, 99% of the facts", _marked("^", 2)),
+        ("load_hebbian", "Hebbian rule, all facts", _marked("s", 1)),
+    )
     reference_line(axes, table.settings["limit"], "limit 1/2")
     reference_line(axes, table.settings["limit_hebbian"], "limit 1/8, all facts", at_left=True)
-    axes.set(
-        xscale="log",
-        xlabel="dimension $d$",
-        ylabel=r"load $p\,\log p\,/\,d^2$",
-        title=table.title,
-        ylim=(0, 1.0),
-    )
+    words(axes, table.title, "dimension $d$", LOAD_LABEL, xscale="log", ylim=(0, 1.0))
     axes.legend(loc="center", bbox_to_anchor=(0.4, 0.4))
     return figure
+
+
+def _marked(mark: str, series: int) -> dict[str, Any]:
+    return {"marker": mark, "markersize": 4.5, **SERIES[series]}
 
 
 def draw_around(table: Table) -> Figure:
     """Draw the capacity curve around an asked size."""
     figure, (axes,) = canvas(width=5.6)
-    x = table["parameters"]
-    for column, label, style in (
+    plot_columns(
+        axes,
+        table,
+        "parameters",
         ("facts", "best memory, finite size", SERIES[0]),
         ("facts_asymptotic", "best memory, leading order", FADED),
         ("facts_hebbian_fraction", "Hebbian rule, 99% of the facts", SERIES[2]),
         ("facts_hebbian", "Hebbian rule, all facts", SERIES[1]),
-    ):
-        axes.plot(x, table[column], label=label, **style)
+    )
     parameters, facts = table.settings["asked_parameters"], table.settings["asked_facts"]
     axes.plot([parameters], [facts], "o", color=INK, markersize=6)
+    size = f"{table.settings['dim_out']:,.0f} × {table.settings['dim_in']:,.0f}"
     axes.annotate(
-        f"{facts:,.0f} facts\n{table.settings['dim_out']:,.0f} × {table.settings['dim_in']:,.0f}",
-        (parameters, facts),
-        xytext=(-8, 6),
-        textcoords="offset points",
-        ha="right",
-        fontsize=8.5,
-    )
-    axes.set(
-        xscale="log",
-        yscale="log",
-        xlabel="entries of the matrix",
-        ylabel="facts",
-        title=table.title,
-    )
+        f"{facts:,.0f} facts\n{size}", (parameters, facts),
+        xytext=(-8, 6), textcoords="offset points", ha="right", fontsize=8.5,
+    )  # fmt: skip
+    words(axes, table.title, "entries of the matrix", "facts", xscale="log", yscale="log")
     axes.legend(loc="lower right")
     return figure
 
@@ -230,27 +205,16 @@ def draw_around(table: Table) -> Figure:
 def _draw_rank(table: Table) -> Figure:
     """Draw capacity and facts per parameter against the rank fraction."""
     figure, (left, right) = canvas(2)
-    x = table["rank_fraction"]
-    left.plot(x, table["load"], label="finite size", **SERIES[0])
-    left.plot(x, table["critical_load"], label="limit, eq. (9)", **FADED)
-    left.set(
-        xlabel=r"rank fraction $\kappa = m/d$",
-        ylabel=r"load at capacity",
-        title=table.title,
-        ylim=(0, None),
-        xlim=(0, 1),
-    )
+    loads = ("load", "finite size", SERIES[0]), ("critical_load", "limit, eq. (9)", FADED)
+    plot_columns(left, table, "rank_fraction", *loads)
+    right.plot(table["rank_fraction"], table["bits_per_parameter"], **SERIES[2])
+    for axes, title, up in (
+        (left, table.title, "load at capacity"),
+        (right, "Low rank stores more per parameter", "bits per free parameter"),
+    ):
+        words(axes, "", r"rank fraction $\kappa = m/d$", up, ylim=(0, None), xlim=(0, 1))
+        axes.set_title(title, fontsize=9.5)  # side by side with room between
     left.legend(loc="lower right")
-    right.plot(x, table["bits_per_parameter"], **SERIES[2])
-    right.set(
-        xlabel=r"rank fraction $\kappa = m/d$",
-        ylabel="bits per free parameter",
-        title="Low rank stores more per parameter",
-        ylim=(0, None),
-        xlim=(0, 1),
-    )
-    for axes in (left, right):
-        axes.set_title(axes.get_title(loc="left"), fontsize=9.5)  # side by side with room between
     return figure
 
 
@@ -258,13 +222,8 @@ def _draw_margin(table: Table) -> Figure:
     """Draw the largest margin against the facts stored."""
     figure, (axes,) = canvas(width=5.6)
     axes.plot(table["share_of_capacity"], table["margin"], "o-", markersize=4, color=THEORY)
-    axes.set(
-        xlabel="facts over capacity",
-        ylabel="margin, in off-target deviations",
-        title=table.title,
-        xlim=(0, 1),
-        ylim=(0, None),
-    )
+    words(axes, table.title, "facts over capacity", "margin, in off-target deviations")
+    axes.set(xlim=(0, 1), ylim=(0, None))
     return figure
 
 
@@ -272,40 +231,20 @@ def _draw_tail(table: Table) -> Figure:
     """Draw the price of listwise retrieval against the averaged fraction."""
     figure, (axes,) = canvas(width=5.6)
     for style, marker, candidates in zip(SERIES, "os", table.distinct("candidates"), strict=False):
-        part = table.where("candidates", candidates)
+        part, color = table.where("candidates", candidates), style["color"]
         axes.errorbar(
-            part["tail_fraction"],
-            part["price"],
-            yerr=2 * part["price_stderr"],
-            fmt=marker,
-            markersize=4,
-            color=style["color"],
-            label=f"{candidates:,.0f} candidates (±2 s.e.)",
-        )
+            part["tail_fraction"], part["price"], 2 * part["price_stderr"], fmt=marker, markersize=4,
+            color=color, label=f"{candidates:,.0f} candidates (±2 s.e.)",
+        )  # fmt: skip
         axes.plot(
-            part["tail_fraction"][0],
-            part["price_top_score"][0],
-            marker="*",
-            markersize=12,
-            color=style["color"],
-            linestyle="none",
+            part["tail_fraction"][0], part["price_top_score"][0], "*", markersize=12, color=color,
             zorder=5,
-        )
-    widest = table.where("candidates", table.distinct("candidates")[-1])
-    axes.plot(
-        widest["tail_fraction"],
-        widest["price_many_candidates"],
-        label="limit of many candidates",
-        **FADED,
-    )
+        )  # fmt: skip
+    limit = ("price_many_candidates", "limit of many candidates", FADED)
+    plot_columns(axes, part, "tail_fraction", limit)
     axes.plot([], [], "*", color=INK, markersize=10, label="must win: exact")
-    axes.set(
-        xscale="log",
-        xlabel="fraction of rivals averaged",
-        ylabel="parameters per fact",
-        title=table.title,
-        ylim=(0, 12),
-    )
+    words(axes, table.title, "fraction of rivals averaged", "parameters per fact")
+    axes.set(xscale="log", ylim=(0, 12))
     axes.legend()
     return figure
 

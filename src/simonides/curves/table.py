@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.estimate import Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from simonides.arrays import Reals
-    from simonides.estimate import Estimate
+
+    TableRow = Mapping[str, float | Reals]
 
 
 @dataclass(frozen=True)
@@ -57,9 +59,7 @@ class Table:
         return [dict(zip(names, map(float, row), strict=True)) for row in rows]
 
 
-def stacked(
-    name: str, title: str, rows: Sequence[Mapping[str, float | Reals]], **settings: float
-) -> Table:
+def stacked(name: str, title: str, rows: Sequence[TableRow], **settings: float) -> Table:
     """Return a table from rows that all have the same keys.
 
     A row may hold arrays of one length: it stands for as many rows, with its numbers repeated in each.
@@ -70,18 +70,35 @@ def stacked(
     lengths = [max(np.size(value) for value in row.values()) for row in rows]
     columns = {
         key: np.concatenate(
-            [np.broadcast_to(row[key], size) for row, size in zip(rows, lengths, strict=True)]
+            [np.full(size, row[key], dtype=float) for row, size in zip(rows, lengths, strict=True)]
         )
         for key in (rows[0] if rows else {})
     }
     return Table(name, title, columns, settings)
 
 
-def with_error(name: str, estimate: Estimate) -> dict[str, float]:
-    """Return the two columns of an estimate in a row.
+def columns_of(source: Any, *names: str) -> dict[str, float]:
+    """Return the columns of a row that are attributes of one thing.
 
-    >>> from simonides.estimate import Estimate
+    >>> columns_of(Estimate(0.5, 0.1), "value")
+    {'value': 0.5}
+    """
+    return {name: getattr(source, name) for name in names}
+
+
+def with_error(name: str, estimate: Estimate, unit: float = 1.0) -> dict[str, float]:
+    """Return the two columns of an estimate in a row, over a unit.
+
     >>> with_error("load", Estimate(0.5, 0.1))
     {'load': 0.5, 'load_stderr': 0.1}
     """
-    return {name: estimate.value, f"{name}_stderr": estimate.stderr}
+    return {name: estimate.value / unit, f"{name}_stderr": estimate.stderr / unit}
+
+
+def estimate_in(row: Mapping[str, float], name: str) -> Estimate:
+    """Return the estimate of two columns of a row, as ``with_error`` wrote them.
+
+    >>> print(estimate_in({"load": 0.5, "load_stderr": 0.1}, "load"))
+    0.50 ± 0.10
+    """
+    return Estimate(row[name], row[f"{name}_stderr"])

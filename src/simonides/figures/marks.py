@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from simonides.figures.style import ACCENT, GREY, HEBBIAN, INK, THEORY, WIDEST, canvas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from simonides.arrays import Reals
     from simonides.curves.table import Table
 
 ORIGINAL: dict[str, Any] = {"marker": "o", "markersize": 3.2, "color": THEORY, "zorder": 3}
@@ -46,40 +50,57 @@ def grid(
     return canvas(count, columns=2, width=width, height=height)
 
 
-def panels_by_dim(table: Table) -> tuple[Figure, list[tuple[Axes, float]]]:
-    """Return a figure with a panel for each dimension of a table, and which is whose."""
-    dims = sorted(table.distinct("dim"))
-    figure, panels = grid(len(dims), width=3.9 if len(dims) == 1 else WIDEST / 2, height=3.0)
-    return figure, list(zip(panels, dims, strict=True))
+def panels_by(
+    table: Table, column: str, *, height: float = 2.6
+) -> tuple[Figure, list[tuple[Axes, float]]]:
+    """Return a figure with a panel for each value of a column, in rows of two, and which is whose."""
+    values = sorted(table.distinct(column))
+    width = 3.9 if len(values) == 1 else WIDEST / 2  # alone there is room for more
+    figure, panels = grid(len(values), width=width, height=height)
+    return figure, list(zip(panels, values, strict=True))
+
+
+def with_problems(
+    axes: Axes, table: Table, across: str, up: str, scale: Callable[[Reals], Reals] = np.positive
+) -> None:
+    """Draw a column of both problems with its errors against another, put to scale."""
+    for code, name, mark in PROBLEMS:
+        part = part_of(table, decoupled=code)
+        if len(part):
+            bars = {**BARS, **mark}
+            axes.errorbar(scale(part[across]), part[up], part[f"{up}_stderr"], label=name, **bars)
+
+
+def ticks_at(axes: Axes, dims: Collection[float]) -> None:
+    """Mark dimensions, and no others, on a logarithmic axis."""
+    axes.set_xticks(list(dims), [f"{dim:g}" for dim in dims])
+    axes.minorticks_off()
+
+
+def bars_of(axes: Axes, table: Table, across: str, label: str) -> None:
+    """Draw the column ``density`` as bars over another, whose values are evenly spaced."""
+    x = table[across]
+    axes.bar(x, table["density"], x[1] - x[0], color=GREY, alpha=0.5, label=label)
 
 
 def panels_by_regime(
-    table: Table, named: Callable[[float], str], *, height: float
-) -> tuple[Figure, list[tuple[Axes, float, float]]]:
-    """Return a figure with a row of both problems for each regime: panels, problems' values, regimes.
+    table: Table, title: str = "{:g} of capacity", *, height: float = 2.1
+) -> tuple[Figure, list[tuple[Axes, Table]]]:
+    """Return a figure with a row of both problems for each regime: panels, and the rows of each.
 
-    ``named`` says what a regime is in words; titles say the dimension too.
+    ``title`` says what a regime is in words; titles say problem and dimension too.
     """
     regimes = sorted(table.distinct("regime"))
     figure, panels = grid(2 * len(regimes), height=height)
-    owners = [(code, name, regime) for regime in regimes for code, name, _ in PROBLEMS]
-    for axes, (code, name, regime) in zip(panels, owners, strict=True):
-        dim = part_of(table, decoupled=code, regime=regime)["dim"][0]
-        axes.set_title(f"{name}, $d$ = {dim:g}, {named(regime)}", fontsize=9.5)
-    for axes in panels[::2]:
-        axes.set_ylabel("density")
-    return figure, [
-        (axes, code, regime) for axes, (code, _, regime) in zip(panels, owners, strict=True)
-    ]
-
-
-def share_of_capacity(regime: float) -> str:
-    """Return a regime in words, as titles have it.
-
-    >>> share_of_capacity(0.7)
-    '0.7 of capacity'
-    """
-    return f"{regime:g} of capacity"
+    parts = []
+    for place, (regime, (code, name, _)) in enumerate(product(regimes, PROBLEMS)):
+        parts.append(part_of(table, decoupled=code, regime=regime))
+        words = f"{name}, $d$ = {parts[-1]['dim'][0]:g}, {title.format(regime)}"
+        panels[place].set_title(words, fontsize=9.5)
+        panels[place].set(
+            xlabel="score, off-target variance 1", ylabel="" if place % 2 else "density"
+        )
+    return figure, list(zip(panels, parts, strict=True))
 
 
 def vertical(axes: Axes, value: float, label: str, *, low: float = 0.0) -> None:
@@ -107,7 +128,7 @@ def legend_below(figure: Figure, axes: Axes, *, columns: int = 3) -> None:
 
 
 def part_of(table: Table, **columns: float) -> Table:
-    """Return the rows in which columns have the given values."""
+    """Return the rows of a table in which columns have the given values."""
     for name, value in columns.items():
         table = table.where(name, value)
     return table

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from simonides.curves.table import Table
+
 INK = "#1b1f24"
 GREY = "#8a9099"
 THEORY = "#0b5394"
@@ -30,6 +32,8 @@ SERIES: tuple[dict[str, Any], ...] = (
 
 FADED: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2))}
 """A limit or a leading order, beside what holds at finite size."""
+
+LOAD_LABEL = r"load $p\,\log p\,/\,d^2$"
 
 FORMATS = (".png", ".svg", ".pdf")
 
@@ -118,6 +122,19 @@ def save(figure: Figure, path: str | Path) -> Path:
     path = checked_path(path)
     path.write_bytes(rendered(figure, path.suffix.lower()))
     return path
+
+
+def words(axes: Axes, title: str, across: str, up: str, **limits: Any) -> None:
+    """Say what a panel shows and what its axes are; ``limits`` are more properties of the axes."""
+    axes.set(title=title, xlabel=across, ylabel=up, **limits)
+
+
+def plot_columns(
+    axes: Axes, table: Table, across: str, *columns: tuple[str, str, dict[str, Any]]
+) -> None:
+    """Plot columns of a table against one of it: each by its name, its label and its style."""
+    for column, label, style in columns:
+        axes.plot(table[across], table[column], label=label, **style)
 
 
 def reference_line(

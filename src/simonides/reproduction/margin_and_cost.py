@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides.curves.table import stacked, with_error
 from simonides.experiments.expand import predicted
-from simonides.figures.marks import BARS, CURVE, PROBLEMS, grid, panels_by_dim, part_of
+from simonides.figures.marks import (
+    BARS,
+    CURVE,
+    PROBLEMS,
+    grid,
+    panels_by,
+    part_of,
+    ticks_at,
+    with_problems,
+)
+from simonides.figures.style import plot_columns, words
 from simonides.reproduction.figure import PaperFigure
-from simonides.reproduction.results import groups, problem_code
+from simonides.reproduction.results import groups, summarised
 from simonides.reproduction.statistics import mean
 from simonides.theory.requirements import largest_margin
 from simonides.theory.setting import Setting
@@ -21,6 +32,7 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from simonides.arrays import Reals
     from simonides.curves.table import Table
     from simonides.reproduction.results import Results, Row
 
@@ -36,56 +48,44 @@ _TIMED = ((0.0, "training", "-"), (1.0, "one decision", "--"))
 
 def _margins(results: Results) -> dict[str, Table]:
     """Return the certified largest margin against the facts over capacity, and theory's."""
-    parts = groups(results.rows("margin"), "problem", "dim", "facts")
-    rows = []
-    for (problem, dim, facts), part in parts.items():
-        # Over |y_i - y_j| |x_i|, whose typical size is sqrt(2) d: back to off-target deviations.
-        unit = math.sqrt(2) * dim
-        margin = mean(unit * (row["margin_lower"] + row["margin_upper"]) / 2 for row in part)
-        rows.append(
-            {
-                "decoupled": problem_code(problem),
-                "dim": float(dim),
-                "facts": float(facts),
-                "share_of_capacity": facts / predicted(problem, dim, None),
-                **with_error("margin", margin),
-                "widest_bracket": max(
-                    unit * (row["margin_upper"] - row["margin_lower"]) for row in part
-                ),
-            }
-        )
-    curve = []
-    for dim in sorted({dim for _, dim, _ in parts}):
-        full = predicted("decoupled", dim, None)
-        setting = Setting(dim, dim, problem="decoupled")
-        for facts in sorted({int(share * full) for share in _CURVE_SHARES}):
-            place = {"dim": float(dim), "share_of_capacity": facts / full}
-            curve.append({**place, "margin": largest_margin(setting, facts)})
+    measured = results.rows("margin")
+    dims = [dim for (dim,) in groups(measured, "dim")]
+    title = "Certified largest margin"
     return {
-        "measured": stacked("measured", "Certified largest margin", rows),
-        "theory": stacked("theory", "Predicted largest margin", curve),
+        "measured": summarised("measured", title, measured, "problem", "dim", "facts", of=_margin),
+        "theory": stacked("theory", "Predicted largest margin", list(map(_margin_curve, dims))),
     }
+
+
+def _margin(part: list[Row]) -> dict[str, float]:
+    dim, facts = part[0]["dim"], part[0]["facts"]
+    # Over |y_i - y_j| |x_i|, whose typical size is sqrt(2) d: back to off-target deviations.
+    unit = math.sqrt(2) * dim
+    margin = mean(unit * (row["margin_lower"] + row["margin_upper"]) / 2 for row in part)
+    return {
+        "share_of_capacity": facts / predicted(part[0]["problem"], dim, None),
+        **with_error("margin", margin),
+        "widest_bracket": max(unit * (row["margin_upper"] - row["margin_lower"]) for row in part),
+    }
+
+
+def _margin_curve(dim: int) -> dict[str, float | Reals]:
+    full, setting = predicted("decoupled", dim, None), Setting(dim, dim, problem="decoupled")
+    facts = np.unique([int(share * full) for share in _CURVE_SHARES])
+    margins = np.array([largest_margin(setting, int(number)) for number in facts])
+    return {"dim": dim, "share_of_capacity": facts / full, "margin": margins}
 
 
 def _draw_margins(tables: Mapping[str, Table]) -> Figure:
     """Draw certified margins and theory, one panel per dimension."""
-    measured, theory = tables["measured"], tables["theory"]
-    figure, panels = panels_by_dim(measured)
+    figure, panels = panels_by(tables["measured"], "dim", height=3.0)
     for axes, dim in panels:
-        curve = part_of(theory, dim=dim)
-        axes.plot(curve["share_of_capacity"], curve["margin"], label="finite-size theory", **CURVE)
-        for code, name, mark in PROBLEMS:
-            part = part_of(measured, dim=dim, decoupled=code)
-            axes.errorbar(
-                part["share_of_capacity"], part["margin"], part["margin_stderr"],
-                label=name, **{**BARS, **mark},
-            )  # fmt: skip
-        axes.set(
-            title=f"$d$ = {dim:g}",
-            xlabel="facts / capacity",
-            ylabel="margin, off-target deviations",
-            ylim=(0, None),
-        )
+        curve, part = (part_of(tables[name], dim=dim) for name in ("theory", "measured"))
+        theory = ("margin", "finite-size theory", CURVE)
+        plot_columns(axes, curve, "share_of_capacity", theory)
+        with_problems(axes, part, "share_of_capacity", "margin")
+        words(axes, f"$d$ = {dim:g}", "facts / capacity", "margin, off-target deviations")
+        axes.set_ylim(0, None)
     panels[0][0].legend()
     return figure
 
@@ -104,16 +104,14 @@ MARGINS = PaperFigure(
 
 def _costs(results: Results) -> dict[str, Table]:
     """Return seconds of one thread against the dimension: of training, and of one decision."""
-    trained = [row for row in results.rows("accuracy") if _is_timed(row)]
-    rows = [
-        _seconds(problem, dim, 0.0, [row["solver_seconds"] for row in part])
-        for (problem, dim), part in groups(trained, "problem", "dim").items()
+    title, place = "Median seconds on one thread", ("problem", "dim")
+    trained = [row | {"decision": 0.0} for row in results.rows("accuracy") if _is_timed(row)]
+    decided = [row | {"decision": 1.0} for row in results.rows("thresholds")]
+    parts = [
+        summarised("measured", title, rows, *place, "decision", of=_seconds)
+        for rows in (trained, decided)
     ]
-    rows += [
-        _seconds(problem, dim, 1.0, [row["solver_seconds"] / row["decisions"] for row in part])
-        for (problem, dim), part in groups(results.rows("thresholds"), "problem", "dim").items()
-    ]
-    return {"measured": stacked("measured", "Median seconds on one thread", rows)}
+    return {"measured": stacked("measured", title, [part.columns for part in parts])}
 
 
 def _is_timed(row: Row) -> bool:
@@ -121,14 +119,12 @@ def _is_timed(row: Row) -> bool:
     return bool(low < row["facts"] / predicted(row["problem"], row["dim"], None) < high)
 
 
-def _seconds(problem: str, dim: int, decision: float, seconds: list[float]) -> dict[str, float]:
+def _seconds(part: list[Row]) -> dict[str, float]:
+    seconds = [row["solver_seconds"] / (row["decisions"] if row["decision"] else 1) for row in part]
+    quartiles = {"seconds_lower": 0.25, "seconds_upper": 0.75}
     return {
-        "decoupled": problem_code(problem),
-        "dim": float(dim),
-        "decision": decision,
         "seconds": float(np.median(seconds)),
-        "seconds_lower": float(np.quantile(seconds, 0.25)),
-        "seconds_upper": float(np.quantile(seconds, 0.75)),
+        **{name: float(np.quantile(seconds, share)) for name, share in quartiles.items()},
     }
 
 
@@ -136,22 +132,16 @@ def _draw_costs(tables: Mapping[str, Table]) -> Figure:
     """Draw medians and quartiles on logarithmic axes."""
     table = tables["measured"]
     figure, (axes,) = grid(1, width=4.4, height=3.2)
-    for decision, timed, dash in _TIMED:
-        for code, name, mark in PROBLEMS:
-            part = part_of(table, decision=decision, decoupled=code)
-            quartiles = [
-                part["seconds"] - part["seconds_lower"],
-                part["seconds_upper"] - part["seconds"],
-            ]
-            axes.errorbar(
-                part["dim"], part["seconds"], np.array(quartiles), label=f"{timed}, {name}",
-                capsize=2.0, elinewidth=0.9, linestyle=dash, linewidth=1.3, **mark,
-            )  # fmt: skip
-    axes.set(xscale="log", yscale="log", xlabel="dimension $d$", ylabel="seconds, one thread")
-    axes.set_title("Median and quartiles")
-    dims = sorted(table.distinct("dim"))
-    axes.set_xticks(dims, [f"{dim:g}" for dim in dims])
-    axes.minorticks_off()
+    for (decision, timed, dash), (code, name, mark) in product(_TIMED, PROBLEMS):
+        part = part_of(table, decision=decision, decoupled=code)
+        lower, middle, upper = (part[f"seconds{end}"] for end in ("_lower", "", "_upper"))
+        axes.errorbar(
+            part["dim"], middle, np.array([middle - lower, upper - middle]),
+            label=f"{timed}, {name}", **{**BARS, **mark, "linestyle": dash, "linewidth": 1.3},
+        )  # fmt: skip
+    words(axes, "Median and quartiles", "dimension $d$", "seconds, one thread")
+    axes.set(xscale="log", yscale="log")
+    ticks_at(axes, sorted(table.distinct("dim")))
     axes.legend(fontsize=7.5)
     return figure
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simonides.curves.table import stacked
 from simonides.experiments.expand import predicted
 from simonides.experiments.score_laws import SCORE_EDGES
 from simonides.experiments.sweep import arrays, rows
@@ -16,10 +17,10 @@ from simonides.reproduction.plans import BOTH, REGIMES
 from simonides.reproduction.statistics import mean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from simonides.arrays import Reals
-    from simonides.curves.table import Table
+    from simonides.curves.table import Table, TableRow
     from simonides.estimate import Estimate
     from simonides.experiments.sweep import Tally
     from simonides.reproduction.claims.claim import PaperClaim
@@ -112,6 +113,29 @@ def groups(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]]
     for row in rows:
         parts.setdefault(tuple(row[name] for name in names), []).append(row)
     return dict(sorted(parts.items()))
+
+
+def summarised(
+    name: str,
+    title: str,
+    rows: Iterable[Row],
+    *names: str,
+    of: Callable[[list[Row]], TableRow],
+) -> Table:
+    """Return a table with a row for each group of rows: the named columns, and what is made of it.
+
+    For ``problem`` there is the column ``decoupled``.
+    """
+
+    def column(name: str, value: Any) -> tuple[str, Any]:
+        return ("decoupled", problem_code(value)) if name == "problem" else (name, value)
+
+    parts = groups(rows, *names).values()
+    return stacked(
+        name,
+        title,
+        [{**dict(column(key, part[0][key]) for key in names), **of(part)} for part in parts],
+    )
 
 
 def largest_common_dim(rows: Sequence[Row]) -> int:

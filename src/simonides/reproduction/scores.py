@@ -19,23 +19,23 @@ from simonides.experiments.task import Task
 from simonides.figures.marks import (
     CURVE,
     SECOND,
+    bars_of,
     legend_below,
     panels_by_regime,
     part_of,
-    share_of_capacity,
     vertical,
 )
-from simonides.figures.style import GREY, HEBBIAN
+from simonides.figures.style import GREY, HEBBIAN, plot_columns
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR, REGIMES
 from simonides.reproduction.results import (
     SCORE_GRID,
     SCORE_STEP,
-    groups,
     largest_common_dim,
     problem_code,
     regime_of,
     score_distribution,
+    summarised,
     where,
 )
 from simonides.reproduction.training import samples_at
@@ -86,27 +86,23 @@ def _of_hebbian_rule(results: Results) -> dict[str, Table]:
         for load, problem in product(_HEBBIAN_LOADS, BOTH)
         for row in _nearest(where(measured, problem=problem, dim=dim), load)
     ]
-    theory = [
-        {
-            "decoupled": problem_code(problem),
-            "regime": load,
-            "score": _MIDDLES,
-            "target": rule.target_score_law(
-                Setting(dim, dim, problem=problem), part[0]["facts"]
-            ).pdf(_MIDDLES),
-            "rival": rule.rival_score_law().pdf(_MIDDLES),
-        }
-        for (problem, load), part in groups(rows, "problem", "regime").items()
-    ]
+
+    def laws(part: list[Row]) -> dict[str, Reals]:
+        setting = Setting(dim, dim, problem=part[0]["problem"])
+        target = rule.target_score_law(setting, part[0]["facts"])
+        rival = rule.rival_score_law().pdf(_MIDDLES)
+        return {"score": _MIDDLES, "target": target.pdf(_MIDDLES), "rival": rival}
+
+    title = "Independent Gaussian scores"
     return {
         "measured": _histograms(rows),
-        "theory": stacked("theory", "Independent Gaussian scores", theory, dim=dim),
+        "theory": summarised("theory", title, rows, "problem", "regime", of=laws),
     }
 
 
 def _of_one_input(results: Results) -> dict[str, Table]:
     """Return the scores of one constraint: one input's target and all its rivals."""
-    dim = results.plan.single_dim
+    dim, edges = results.plan.single_dim, SCORE_GRID[::3]
     cases = [
         (problem, regime, round(regime * predicted(problem, dim, None)))
         for problem, regime in product(BOTH, REGIMES)
@@ -116,43 +112,36 @@ def _of_one_input(results: Results) -> dict[str, Table]:
     )
     rivals, targets = [], []
     for (problem, regime, facts), (target, others) in zip(cases, scored, strict=True):
-        place = {"decoupled": problem_code(problem), "regime": regime, "dim": float(dim)}
-        edges = SCORE_GRID[::3]
+        place = {"decoupled": problem_code(problem), "regime": regime, "dim": dim}
         density = np.histogram(others, edges)[0] / (others.size * 3 * SCORE_STEP)
         rivals.append({**place, "score": edges[:-1] + 1.5 * SCORE_STEP, "density": density})
-        targets.append(
-            {
-                **place,
-                "facts": float(facts),
-                "target": target,
-                "best_rival": float(others.max()),
-                "extreme_value": math.sqrt(2 * math.log(facts)),
-            }
-        )
+        scores = {"target": target, "best_rival": others.max(), "extreme_value": _extreme(facts)}
+        targets.append({**place, "facts": facts, **scores})
     return {
         "rivals": stacked("rivals", "Off-target scores of one input", rivals, dim=dim),
         "targets": stacked("targets", "Its target's score", targets, dim=dim),
     }
 
 
+def _extreme(facts: float) -> float:
+    return math.sqrt(2 * math.log(facts))
+
+
 def _histograms(rows: Iterable[Row]) -> Table:
     """Return densities of target and off-target scores by problem and regime."""
-    parts = [
-        {
-            "decoupled": problem_code(problem),
-            "regime": regime,
-            "dim": float(part[0]["dim"]),
-            "facts": float(part[0]["facts"]),
+
+    def densities(part: list[Row]) -> dict[str, float | Reals]:
+        return {
             "load": part[0]["load"],
-            "extreme_value": math.sqrt(2 * math.log(part[0]["facts"])),
+            "extreme_value": _extreme(part[0]["facts"]),
             "score": _MIDDLES,
             "target": _density(part, "target"),
             "rival": _density(part, "rival"),
-            "instances": float(len(part)),
+            "instances": len(part),
         }
-        for (problem, regime), part in groups(rows, "problem", "regime").items()
-    ]
-    return stacked("measured", "Densities of scores", parts)
+
+    shared = ("problem", "regime", "dim", "facts")
+    return summarised("measured", "Densities of scores", rows, *shared, of=densities)
 
 
 def _density(part: list[Row], kind: str) -> Reals:
@@ -242,34 +231,35 @@ def _draw_panel(axes: Axes, measured: Table, theory: Table) -> None:
     if "gaussian" in theory.columns:
         axes.plot(theory["score"], theory["gaussian"], label="standard normal", **_NORMAL)
     axes.step(x, measured["target"], where="mid", color=HEBBIAN, linewidth=1.3, label="target")
-    axes.plot(theory["score"], theory["target"], label="target, theory", **CURVE)
-    axes.plot(theory["score"], theory["rival"], label="off-target, theory", **SECOND)
+    laws = ("target", "target, theory", CURVE), ("rival", "off-target, theory", SECOND)
+    plot_columns(axes, theory, "score", *laws)
     vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
     top = 1.25 * max(max(measured["target"]), max(measured["rival"]), max(theory["target"]))
-    axes.set(xlabel="score, off-target variance 1", xlim=(-4, 7), ylim=(0, top))
+    axes.set(xlim=(-4, 7), ylim=(0, top))
 
 
 def _draw_by_regime(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems in three regimes."""
-    measured, theory = tables["measured"], tables["theory"]
-    figure, panels = panels_by_regime(measured, share_of_capacity, height=2.1)
-    for axes, code, regime in panels:
-        part = part_of(measured, decoupled=code, regime=regime)
-        _draw_panel(axes, part, part_of(theory, regime=regime))
+    figure, panels = panels_by_regime(tables["measured"])
+    for axes, part in panels:
+        _draw_panel(axes, part, part_of(tables["theory"], regime=part["regime"][0]))
     legend_below(figure, panels[-1][0])
     return figure
 
 
 def _draw_of_hebbian_rule(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems' scores with their Gaussian laws."""
-    measured, theory = tables["measured"], tables["theory"]
-    figure, panels = panels_by_regime(measured, lambda load: f"load {load:g}", height=2.1)
-    for axes, code, load in panels:
-        part = part_of(measured, decoupled=code, regime=load)
-        _draw_panel(axes, part, part_of(theory, decoupled=code, regime=load))
+    figure, panels = panels_by_regime(tables["measured"], "load {:g}")
+    for axes, part in panels:
+        _draw_panel(axes, part, _beside(part, tables["theory"]))
         axes.set(xlim=(-4, 8), ylim=(0, 0.6))
     legend_below(figure, panels[-1][0], columns=4)
     return figure
+
+
+def _beside(part: Table, other: Table) -> Table:
+    """Return the rows of another table that are of the same problem and regime."""
+    return part_of(other, decoupled=part["decoupled"][0], regime=part["regime"][0])
 
 
 _TOP, _TARGET = 0.65, 0.68
@@ -278,23 +268,16 @@ _TOP, _TARGET = 0.65, 0.68
 
 def _draw_of_one_input(tables: Mapping[str, Table]) -> Figure:
     """Draw all rivals of one input and its target, by problem and regime."""
-    rivals, targets = tables["rivals"], tables["targets"]
-    figure, panels = panels_by_regime(rivals, share_of_capacity, height=2.0)
-    for axes, code, regime in panels:
-        part = part_of(rivals, decoupled=code, regime=regime)
-        target = part_of(targets, decoupled=code, regime=regime)
-        width = part["score"][1] - part["score"][0]
-        axes.bar(part["score"], part["density"], width, color=GREY, alpha=0.5, label="its rivals")
+    figure, panels = panels_by_regime(tables["rivals"], height=2.0)
+    for axes, part in panels:
+        bars_of(axes, part, "score", "its rivals")
+        row = _beside(part, tables["targets"])
         # The target from below and the extreme value from above: below capacity they may coincide.
-        height = [0, _TARGET * _TOP]
-        axes.plot(
-            [target["target"][0]] * 2, height, color=HEBBIAN, linewidth=2.2, label="the target"
-        )
-        axes.plot(
-            target["best_rival"], [0.015], "v", color="black", markersize=5, label="best rival"
-        )
-        vertical(axes, target["extreme_value"][0], r"$\sqrt{2\log p}$", low=_TARGET + 0.06)
-        axes.set(xlabel="score, off-target variance 1", xlim=(-4, 6), ylim=(0, _TOP))
+        target, height = [row["target"][0]] * 2, [0, _TARGET * _TOP]
+        axes.plot(target, height, color=HEBBIAN, linewidth=2.2, label="the target")
+        axes.plot(row["best_rival"], [0.015], "v", color="black", markersize=5, label="best rival")
+        vertical(axes, row["extreme_value"][0], r"$\sqrt{2\log p}$", low=_TARGET + 0.06)
+        axes.set(xlim=(-4, 6), ylim=(0, _TOP))
     legend_below(figure, panels[0][0])
     return figure
 

@@ -9,25 +9,21 @@ import numpy as np
 
 from simonides.curves.table import Table, stacked
 from simonides.experiments.task import rank_of
-from simonides.figures.marks import CURVE, SECOND, grid, part_of
-from simonides.figures.style import GREY, THEORY
+from simonides.figures.marks import CURVE, SECOND, bars_of, panels_by, part_of
+from simonides.figures.style import THEORY, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import FRACTIONS, NEAR
-from simonides.reproduction.results import (
-    groups,
-    largest_common_dim,
-    problem_code,
-    regime_of,
-    where,
-)
+from simonides.reproduction.results import largest_common_dim, regime_of, summarised, where
 from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from simonides.arrays import Reals
+    from simonides.curves.table import TableRow
     from simonides.reproduction.results import Results, Row
     from simonides.theory.laws import Law
 
@@ -52,39 +48,34 @@ def near_capacity(results: Results) -> list[Row]:
 def _at_capacity(results: Results) -> dict[str, Table]:
     """Return singular values at capacity by rank fraction, and the laws they should follow."""
     near = near_capacity(results)
-    parts = groups(where(near, dim=largest_common_dim(near)), "rank_fraction", "problem")
-    rows = [
-        {
-            "rank_fraction": fraction,
-            "decoupled": problem_code(problem),
-            "dim": float(part[0]["dim"]),
-            "instances": float(len(part)),
-            **_histogram([unit_values(row) for row in part]),
-        }
-        for (fraction, problem), part in parts.items()
-    ]
+    at_largest = where(near, dim=largest_common_dim(near))
+
+    def measured(part: list[Row]) -> dict[str, float | Reals]:
+        return {"instances": len(part), **_histogram(list(map(unit_values, part)))}
+
+    shared = ("rank_fraction", "problem", "dim")
     return {
-        "measured": stacked("measured", "Singular values at capacity", rows),
+        "measured": summarised(
+            "measured", "Singular values at capacity", at_largest, *shared, of=measured
+        ),
         "theory": _laws({"at_capacity": CapacityLaw, "at_initialisation": InitialLaw}),
     }
 
 
 def _at_initialisation(_results: Results) -> dict[str, Table]:
     """Return singular values of two random layers by width, and the law they should follow."""
-    rng = np.random.default_rng(_SEED)
-    rows: list[dict[str, float | Reals]] = []
+    rng, dim = np.random.default_rng(_SEED), _INITIAL_DIM
+    rows: list[TableRow] = []
     for fraction in FRACTIONS:
-        rank = rank_of(_INITIAL_DIM, fraction) or _INITIAL_DIM
+        rank = rank_of(dim, fraction) or dim
         drawn = []
         for _ in range(_INITIAL_DRAWS):
-            product = rng.standard_normal((_INITIAL_DIM, rank)) @ rng.standard_normal(
-                (rank, _INITIAL_DIM)
-            )
+            product = rng.standard_normal((dim, rank)) @ rng.standard_normal((rank, dim))
             values = np.linalg.svd(product, compute_uv=False)[:rank]
             drawn.append(values / np.sqrt(np.mean(values**2)))
-        rows.append({"rank_fraction": fraction, "dim": float(_INITIAL_DIM), **_histogram(drawn)})
+        rows.append({"rank_fraction": fraction, "dim": dim, **_histogram(drawn)})
     return {
-        "measured": stacked("measured", "Two random layers", rows, dim=_INITIAL_DIM),
+        "measured": stacked("measured", "Two random layers", rows, dim=dim),
         "theory": _laws({"at_initialisation": InitialLaw}),
     }
 
@@ -114,70 +105,58 @@ def _histogram(values: Sequence[Reals]) -> dict[str, Reals]:
 
 def _laws(laws: dict[str, type[CapacityLaw] | type[InitialLaw]]) -> Table:
     x = np.linspace(0.01, _BINS[-1], 240)
-    rows: list[dict[str, float | Reals]] = []
+    rows = []
     for fraction in FRACTIONS:
-        heights = {}
+        row = {"rank_fraction": np.array(fraction), "singular_value": x}
         for name, law in laws.items():
             scale = math.sqrt(law(fraction).moment(2))
-            heights[name] = scale * law(fraction).pdf(scale * x)
-        rows.append({"rank_fraction": fraction, "singular_value": x, **heights})
+            row[name] = scale * law(fraction).pdf(scale * x)
+        rows.append(row)
     return stacked("theory", "Laws of singular values, mean square one", rows)
 
 
 def _draw_at_capacity(tables: Mapping[str, Table]) -> Figure:
     """Draw histograms of both problems, the law at capacity and that of initialisation."""
-    measured, theory = tables["measured"], tables["theory"]
-    fractions = sorted(measured.distinct("rank_fraction"))
-    figure, panels = grid(len(fractions), height=2.3)
-    for axes, fraction in zip(panels, fractions, strict=True):
-        original = part_of(measured, rank_fraction=fraction, decoupled=0.0)
-        decoupled = part_of(measured, rank_fraction=fraction, decoupled=1.0)
-        width = original["singular_value"][1] - original["singular_value"][0]
-        axes.bar(
-            original["singular_value"], original["density"], width,
-            color=GREY, alpha=0.5, label="original",
-        )  # fmt: skip
+    figure, panels = panels_by(tables["measured"], "rank_fraction", height=2.3)
+    for axes, fraction in panels:
+        measured, law = (
+            part_of(tables[name], rank_fraction=fraction) for name in ("measured", "theory")
+        )
+        original, decoupled = (part_of(measured, decoupled=code) for code in (0.0, 1.0))
+        bars_of(axes, original, "singular_value", "original")
         axes.step(
             decoupled["singular_value"], decoupled["density"],
             where="mid", color=THEORY, linewidth=1.2, label="decoupled",
         )  # fmt: skip
-        law = part_of(theory, rank_fraction=fraction)
-        axes.plot(law["singular_value"], law["at_capacity"], label="theory, at capacity", **CURVE)
-        axes.plot(
-            law["singular_value"], law["at_initialisation"], label="two random layers", **SECOND
+        plot_columns(
+            axes,
+            law,
+            "singular_value",
+            ("at_capacity", "theory, at capacity", CURVE),
+            ("at_initialisation", "two random layers", SECOND),
         )
-        axes.set(
-            title=rf"$\kappa$ = {fraction:g}, $d$ = {original['dim'][0]:g}",
-            xlabel="singular value, mean square 1",
-            ylabel="density",
-            ylim=(0, 1.35 * max(max(law["at_capacity"]), max(original["density"]))),
-        )
-    panels[-1].legend(loc="upper right", fontsize=7)
+        title = rf"$\kappa$ = {fraction:g}, $d$ = {original['dim'][0]:g}"
+        _words(axes, title, max(max(law["at_capacity"]), max(original["density"])))
+    panels[-1][0].legend(loc="upper right", fontsize=7)
     return figure
 
 
 def _draw_at_initialisation(tables: Mapping[str, Table]) -> Figure:
     """Draw histograms of drawn products and the law they should follow."""
-    measured, theory = tables["measured"], tables["theory"]
-    fractions = sorted(measured.distinct("rank_fraction"))
-    figure, panels = grid(len(fractions), height=2.2)
-    for axes, fraction in zip(panels, fractions, strict=True):
-        part = part_of(measured, rank_fraction=fraction)
-        law = part_of(theory, rank_fraction=fraction)
-        width = part["singular_value"][1] - part["singular_value"][0]
-        axes.bar(
-            part["singular_value"], part["density"], width, color=GREY, alpha=0.5,
-            label=f"drawn, $d$ = {measured.settings['dim']:g}",
-        )  # fmt: skip
-        axes.plot(law["singular_value"], law["at_initialisation"], label="theory", **CURVE)
-        axes.set(
-            title=rf"$\kappa$ = {fraction:g}",
-            xlabel="singular value, mean square 1",
-            ylabel="density",
-            ylim=(0, 1.35 * max(part["density"])),
+    figure, panels = panels_by(tables["measured"], "rank_fraction", height=2.2)
+    for axes, fraction in panels:
+        part, law = (
+            part_of(tables[name], rank_fraction=fraction) for name in ("measured", "theory")
         )
-    panels[0].legend(loc="upper right", fontsize=7)
+        bars_of(axes, part, "singular_value", f"drawn, $d$ = {part['dim'][0]:g}")
+        plot_columns(axes, law, "singular_value", ("at_initialisation", "theory", CURVE))
+        _words(axes, rf"$\kappa$ = {fraction:g}", max(part["density"]))
+    panels[0][0].legend(loc="upper right", fontsize=7)
     return figure
+
+
+def _words(axes: Axes, title: str, highest: float) -> None:
+    words(axes, title, "singular value, mean square 1", "density", ylim=(0, 1.35 * highest))
 
 
 AT_CAPACITY = PaperFigure(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides.curves.table import stacked, with_error
+from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
 from simonides.figures.marks import (
@@ -17,13 +18,15 @@ from simonides.figures.marks import (
     PROBLEMS,
     SECOND,
     grid,
-    panels_by_dim,
+    panels_by,
     part_of,
+    ticks_at,
+    with_problems,
 )
-from simonides.figures.style import INK, reference_line
+from simonides.figures.style import INK, plot_columns, reference_line, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, mean_of, problem_code
+from simonides.reproduction.results import groups, mean_of, summarised, where
 from simonides.reproduction.statistics import mean, ratio
 from simonides.theory.capacity import capacity
 from simonides.theory.setting import load as load_of
@@ -36,7 +39,6 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.curves.table import Table
-    from simonides.estimate import Estimate
     from simonides.reproduction.results import Results, Row
 
 _CURVE_DIMS = tuple(round(dim) for dim in np.geomspace(10, 4000, 24))
@@ -53,34 +55,29 @@ def threshold_load(part: list[Row]) -> Estimate:
 
 def _loads(results: Results) -> dict[str, Table]:
     """Return the measured load at capacity against the dimension, and theory's curve."""
-    rows = [
-        {
-            "decoupled": problem_code(problem),
-            "dim": float(dim),
-            **with_error("facts", mean_of(part, "threshold")),
-            "facts_theory": predicted(problem, dim, None),
-            **with_error("load", threshold_load(part)),
-            "instances": float(len(part)),
-        }
-        for (problem, dim), part in groups(results.rows("thresholds"), "problem", "dim").items()
-    ]
+    rows = results.rows("thresholds")
     return {
-        "measured": stacked("measured", "Measured loads at capacity", rows),
+        "measured": summarised(
+            "measured", "Measured loads at capacity", rows, "problem", "dim", of=_load
+        ),
         "theory": _load_by_dimension(),
+    }
+
+
+def _load(part: list[Row]) -> dict[str, float]:
+    return {
+        **with_error("facts", mean_of(part, "threshold")),
+        "facts_theory": predicted(part[0]["problem"], part[0]["dim"], None),
+        **with_error("load", threshold_load(part)),
+        "instances": len(part),
     }
 
 
 @cache
 def _load_by_dimension() -> Table:
-    rows = [
-        {
-            "dim": float(dim),
-            "load": capacity(dim, problem="decoupled").load,
-            "asymptotic": critical_load(),
-        }
-        for dim in _CURVE_DIMS
-    ]
-    return stacked("theory", "Predicted load at capacity", rows)
+    loads = np.array([capacity(dim, problem="decoupled").load for dim in _CURVE_DIMS])
+    columns = {"dim": np.array(_CURVE_DIMS), "load": loads, "asymptotic": np.array(critical_load())}
+    return stacked("theory", "Predicted load at capacity", [columns])
 
 
 def _draw_loads(tables: Mapping[str, Table]) -> Figure:
@@ -88,21 +85,20 @@ def _draw_loads(tables: Mapping[str, Table]) -> Figure:
     measured, theory = tables["measured"], tables["theory"]
     figure, (left, right) = grid(2, width=3.6, height=3.0)
     limit = theory["asymptotic"][0]
-    for axes, scale in ((left, np.positive), (right, _inverse_log)):
+    for axes, scale, title, across in (
+        (left, np.positive, "Against the dimension", "dimension $d$"),
+        (right, _inverse_log, r"Against $1/\log d$", r"$1/\log d$"),
+    ):
         axes.plot(scale(theory["dim"]), theory["load"], label="finite-size theory", **CURVE)
-        for code, name, mark in PROBLEMS:
-            part = part_of(measured, decoupled=code)
-            bars = {**BARS, **mark}
-            axes.errorbar(scale(part["dim"]), part["load"], part["load_stderr"], label=name, **bars)
+        with_problems(axes, measured, "dim", "load", scale)
         reference_line(axes, limit, "limit 1/2", at_left=axes is left)
+        words(axes, title, across, "load at capacity")
     last = part_of(measured, decoupled=0.0)
     x = np.array([0.0, 1 / np.log(last["dim"][0])])
     slope = (last["load"][-1] - limit) * np.log(last["dim"][-1])
     right.plot(x, limit + slope * x, label=r"rate $1/\log d$", **SECOND)
-    left.set(xscale="log", xlabel="dimension $d$", ylabel="load at capacity", ylim=(0.45, None))
-    right.set(xlabel=r"$1/\log d$", ylabel="load at capacity", ylim=left.get_ylim(), xlim=(0, None))
-    left.set_title("Against the dimension")
-    right.set_title(r"Against $1/\log d$")
+    left.set(xscale="log", ylim=(0.45, None))
+    right.set(ylim=left.get_ylim(), xlim=(0, None))
     left.legend()
     right.legend(loc="lower right", bbox_to_anchor=(1.0, 0.14))
     return figure
@@ -126,25 +122,18 @@ LOADS = PaperFigure(
 
 def _differences(results: Results) -> dict[str, Table]:
     """Return by how much the original problem's threshold exceeds the decoupled one's."""
-    parts = groups(results.rows("thresholds"), "dim", "problem")
     rows = []
-    for dim in sorted({dim for dim, _ in parts}):
-        if any((dim, problem) not in parts for problem in BOTH):
+    for (dim,), part in groups(results.rows("thresholds"), "dim").items():
+        problems = {problem: where(part, problem=problem) for problem in BOTH}
+        if not all(problems.values()):
             continue
-        original, decoupled = (mean_of(parts[dim, problem], "threshold") for problem in BOTH)
-        over = ratio(original, decoupled)
+        facts = {problem: mean_of(part, "threshold") for problem, part in problems.items()}
+        over = ratio(facts["original"], facts["decoupled"])
+        row = {"dim": dim, **with_error("excess", Estimate(over.value - 1, over.stderr))}
         theory = predicted("decoupled", dim, None)
-        rows.append(
-            {
-                "dim": float(dim),
-                "excess": over.value - 1,
-                "excess_stderr": over.stderr,
-                "original_over_theory": original.value / theory,
-                "original_over_theory_stderr": original.stderr / theory,
-                "decoupled_over_theory": decoupled.value / theory,
-                "decoupled_over_theory_stderr": decoupled.stderr / theory,
-            }
-        )
+        for problem in BOTH:
+            row |= with_error(f"{problem}_over_theory", facts[problem], theory)
+        rows.append(row)
     return {"measured": stacked("measured", "Original minus decoupled, over decoupled", rows)}
 
 
@@ -157,24 +146,20 @@ def _draw_differences(tables: Mapping[str, Table]) -> Figure:
         label="measured", **{**BARS, "marker": "D", "markersize": 4.5, "color": INK},
     )  # fmt: skip
     left.axhline(0.0, **EDGES["asymptotic"], label="equal")
-    left.set(
-        xscale="log", xlabel="dimension $d$", ylabel="percent", title="Original over decoupled"
-    )
     for _, name, mark in PROBLEMS:
-        column = f"{name}_over_theory"
-        right.errorbar(
-            table["dim"], table[column], table[f"{column}_stderr"], label=name, **{**BARS, **mark}
-        )
+        values, errors = table[f"{name}_over_theory"], table[f"{name}_over_theory_stderr"]
+        right.errorbar(table["dim"], values, errors, label=name, **{**BARS, **mark})
     # In the legend and not on the line: marks lie wherever they were measured.
     right.axhline(1.0, **EDGES["asymptotic"], label="finite-size theory")
-    right.set(xscale="log", xlabel="dimension $d$", ylabel="measured / theory")
-    right.set_title("Each over theory")
-    for axes in (left, right):
+    for axes, title, up in (
+        (left, "Original over decoupled", "percent"),
+        (right, "Each over theory", "measured / theory"),
+    ):
+        words(axes, title, "dimension $d$", up, xscale="log")
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + 0.35 * (high - low))  # room for the legend
         axes.legend(loc="upper right", ncols=2)
-        axes.set_xticks(table["dim"], [f"{dim:g}" for dim in table["dim"]])
-        axes.minorticks_off()
+        ticks_at(axes, table["dim"].tolist())
     return figure
 
 
@@ -192,67 +177,47 @@ DIFFERENCES = PaperFigure(
 
 def _by_rank(results: Results) -> dict[str, Table]:
     """Return measured and predicted facts per free parameter against the rank."""
-    parts = groups(results.rows("bounded"), "problem", "dim", "rank_fraction")
-    rows = []
-    for (problem, dim, fraction), part in parts.items():
-        facts = mean_of(part, "threshold")
-        answer = capacity(dim, rank=rank_of(dim, fraction), problem="decoupled")
-        rows.append(
-            {
-                "decoupled": problem_code(problem),
-                "dim": float(dim),
-                "rank": float(part[0]["rank"]),
-                "rank_fraction": fraction,
-                **with_error("facts", facts),
-                "facts_theory": answer.facts,
-                "per_parameter": facts.value / answer.parameters,
-                "per_parameter_stderr": facts.stderr / answer.parameters,
-            }
-        )
+    measured, shared = results.rows("bounded"), ("problem", "dim", "rank", "rank_fraction")
     curve = []
-    for dim in sorted({dim for _, dim, _ in parts}):
+    for (dim,) in groups(measured, "dim"):
         for rank in sorted({max(1, round(dim * share)) for share in _CURVE_FRACTIONS}):
             answer = capacity(dim, rank=rank, problem="decoupled")
-            curve.append(
-                {
-                    "dim": float(dim),
-                    "rank": float(rank),
-                    "rank_fraction": rank / dim,
-                    "per_parameter": answer.facts / answer.parameters,
-                    "per_parameter_asymptotic": answer.facts_asymptotic / answer.parameters,
-                }
-            )
+            facts = answer.facts / answer.parameters, answer.facts_asymptotic / answer.parameters
+            names = ("per_parameter", "per_parameter_asymptotic")
+            place = {"dim": dim, "rank": rank, "rank_fraction": rank / dim}
+            curve.append(place | dict(zip(names, facts, strict=True)))
+    title = "Measured facts per free parameter"
     return {
-        "measured": stacked("measured", "Measured facts per free parameter", rows),
+        "measured": summarised("measured", title, measured, *shared, of=_per_parameter),
         "theory": stacked("theory", "Predicted facts per free parameter", curve),
+    }
+
+
+def _per_parameter(part: list[Row]) -> dict[str, float]:
+    facts, dim = mean_of(part, "threshold"), part[0]["dim"]
+    answer = capacity(dim, rank=rank_of(dim, part[0]["rank_fraction"]), problem="decoupled")
+    return {
+        **with_error("facts", facts),
+        "facts_theory": answer.facts,
+        **with_error("per_parameter", facts, answer.parameters),
     }
 
 
 def _draw_by_rank(tables: Mapping[str, Table]) -> Figure:
     """Draw what was measured, finite-size theory and the leading order, one panel per dimension."""
-    measured, theory = tables["measured"], tables["theory"]
-    figure, panels = panels_by_dim(measured)
+    figure, panels = panels_by(tables["measured"], "dim", height=3.0)
     for axes, dim in panels:
-        curve = part_of(theory, dim=dim)
-        for column, label, style in (
+        curve, part = (part_of(tables[name], dim=dim) for name in ("theory", "measured"))
+        plot_columns(
+            axes,
+            curve,
+            "rank_fraction",
             ("per_parameter", "finite-size theory", CURVE),
             ("per_parameter_asymptotic", "leading order", SECOND),
-        ):
-            axes.plot(curve["rank_fraction"], curve[column], label=label, **style)
-        for code, name, mark in PROBLEMS:
-            part = part_of(measured, dim=dim, decoupled=code)
-            if not len(part):
-                continue
-            axes.errorbar(
-                part["rank"] / dim, part["per_parameter"], part["per_parameter_stderr"],
-                label=name, **{**BARS, **mark},
-            )  # fmt: skip
-        axes.set(
-            title=f"$d$ = {dim:g}",
-            xlabel=r"rank over dimension, $\kappa$",
-            ylabel="facts per free parameter",
-            ylim=(0, None),
         )
+        with_problems(axes, part, "rank", "per_parameter", partial(np.multiply, 1 / dim))
+        across = r"rank over dimension, $\kappa$"
+        words(axes, f"$d$ = {dim:g}", across, "facts per free parameter", ylim=(0, None))
     panels[0][0].legend()
     return figure
 

@@ -22,13 +22,13 @@ from simonides.figures.marks import (
     PROBLEMS,
     SIZES,
     capacity_edge,
-    grid,
     legend_below,
+    panels_by,
     part_of,
 )
-from simonides.figures.style import GREY, HEBBIAN, INK
+from simonides.figures.style import GREY, HEBBIAN, INK, LOAD_LABEL, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
-from simonides.reproduction.results import groups, mean_of, problem_code
+from simonides.reproduction.results import groups, mean_of, summarised
 from simonides.theory.hebbian import recall_probability
 from simonides.theory.risk import minimum_of_risk
 from simonides.theory.setting import Setting, facts_at_load
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
     from simonides.theory.setting import ProblemKind
 
@@ -53,18 +52,15 @@ _SHARES = (0.2, 0.999, 1.01, 1.05, 1.15, 1.4)
 _BETWEEN = 200
 """Points of a curve through them, beyond capacity: more than a picture resolves."""
 
-_LOAD_LABEL = "load $p\\,\\log p\\,/\\,d^2$"
-
 
 def _at_full_rank(results: Results) -> dict[str, Table]:
     """Return accuracy against the load at full rank."""
-    return _trained(results.rows("accuracy"), results.plan.theory_samples)
+    return _trained(results, "accuracy")
 
 
 def _by_rank(results: Results) -> dict[str, Table]:
     """Return accuracy and loss against the load by rank fraction."""
-    measured = results.rows("rank") + results.rows("accuracy")
-    return _trained(measured, results.plan.theory_samples)
+    return _trained(results, "rank", "accuracy")
 
 
 def _by_rank_and_hebbian(results: Results) -> dict[str, Table]:
@@ -77,13 +73,17 @@ def _by_rank_and_hebbian(results: Results) -> dict[str, Table]:
     }
 
 
-def _trained(measured: list[Row], samples: int) -> dict[str, Table]:
-    theory = beyond_capacity(_dims(measured), samples)
+def _trained(results: Results, *sweeps: str) -> dict[str, Table]:
+    measured = [row for sweep in sweeps for row in results.rows(sweep)]
+    theory = beyond_capacity(_dims(measured), results.plan.theory_samples)
+    title = "Predicted loads at capacity"
     return {
         "measured": _curves(measured),
         "theory": theory,
         "theory-curve": between_nodes(theory),
-        "thresholds": _thresholds(measured),
+        "thresholds": summarised(
+            "thresholds", title, measured, "rank_fraction", "dim", of=_threshold
+        ),
     }
 
 
@@ -111,19 +111,15 @@ def between_nodes(theory: Table) -> Table:
     for dim in theory.distinct("dim"):
         nodes = theory.where("dim", dim)
         _, distinct = np.unique(nodes["load"], return_index=True)  # small sizes round some together
-        load = nodes["load"][distinct]
-        last = max(int(np.count_nonzero(nodes["accuracy"][distinct] >= 1)) - 1, 0)
+        load, accuracy, loss = (nodes[name][distinct] for name in ("load", "accuracy", "loss"))
+        last = max(int(np.count_nonzero(accuracy >= 1)) - 1, 0)
         roots = np.sqrt(load[last:] - load[last])
         at = np.linspace(0, roots[-1], _BETWEEN)
-        row: dict[str, float | Reals] = {
-            "dim": dim,
-            "load": np.concatenate([load[:last], load[last] + at**2]),
-        }
-        for name in ("accuracy", "loss"):
-            values = nodes[name][distinct]
+        columns = {"load": np.concatenate([load[:last], load[last] + at**2])}
+        for name, values in (("accuracy", accuracy), ("loss", loss)):
             beyond = PchipInterpolator(roots, values[last:])(at)
-            row[name] = np.concatenate([values[:last], beyond])
-        rows.append(row)
+            columns[name] = np.concatenate([values[:last], beyond])
+        rows.append({"dim": np.array(dim), **columns})
     return stacked("theory-curve", "Monotone interpolation of the computed points", rows)
 
 
@@ -137,66 +133,50 @@ def samples_at(dim: int, samples: int) -> int:
 
 
 def _minimum(dim: int, facts: int, samples: int) -> dict[str, float]:
+    rng = np.random.default_rng([_SEED, facts])
     with threadpool_limits(1):
-        state = minimum_of_risk(
-            facts, dim**2, rng=np.random.default_rng([_SEED, facts]), samples=samples
-        )
-    return {
-        "dim": float(dim),
-        "facts": float(facts),
-        "load": load_of(facts, dim),
-        **with_error("accuracy", state.accuracy),
-        **with_error("loss", state.loss),
-    }
+        state = minimum_of_risk(facts, dim**2, rng=rng, samples=samples)
+    measures = {**with_error("accuracy", state.accuracy), **with_error("loss", state.loss)}
+    return {"dim": dim, "facts": facts, "load": load_of(facts, dim), **measures}
 
 
 def _curves(measured: Iterable[Row]) -> Table:
-    rows = []
-    for (fraction, problem, dim, facts), part in groups(
-        measured, "rank_fraction", "problem", "dim", "facts"
-    ).items():
-        accuracy = mean_of(part, "accuracy")
-        columns = {
-            "rank_fraction": fraction,
-            "decoupled": problem_code(problem),
-            "dim": float(dim),
-            "facts": float(facts),
-            "load": part[0]["load"],
-            **with_error("accuracy", accuracy),
-            "accuracy_std": accuracy.stderr * math.sqrt(len(part)),
-            "all_recalled": float(np.mean([row["recalled"] == facts for row in part])),
-            "instances": float(len(part)),
-        }
-        if part[0]["loss"] is not None:
-            loss = mean_of(part, "loss")
-            columns |= {"loss": loss.value, "loss_std": loss.stderr * math.sqrt(len(part))}
-        rows.append(columns)
-    return stacked("measured", "Means over instances", rows)
+    shared = ("rank_fraction", "problem", "dim", "facts")
+    return summarised("measured", "Means over instances", measured, *shared, of=_recalled)
 
 
-def _thresholds(measured: Iterable[Row]) -> Table:
-    """Return the predicted loads at capacity: asymptotic, and at each dimension."""
-    rows = [
-        {
-            "rank_fraction": fraction,
-            "dim": float(dim),
-            "finite_size": load_of(predicted("decoupled", dim, rank_of(dim, fraction)), dim),
-            "asymptotic": critical_load(fraction),
-        }
-        for fraction, dim in groups(measured, "rank_fraction", "dim")
-    ]
-    return stacked("thresholds", "Predicted loads at capacity", rows)
+def _recalled(part: list[Row]) -> dict[str, float]:
+    accuracy, root = mean_of(part, "accuracy"), math.sqrt(len(part))
+    columns = {
+        "load": part[0]["load"],
+        **with_error("accuracy", accuracy),
+        "accuracy_std": accuracy.stderr * root,
+        "all_recalled": float(np.mean([row["recalled"] == row["facts"] for row in part])),
+        "instances": len(part),
+    }
+    if part[0]["loss"] is not None:
+        loss = mean_of(part, "loss")
+        columns |= {"loss": loss.value, "loss_std": loss.stderr * root}
+    return columns
+
+
+def _threshold(part: list[Row]) -> dict[str, float]:
+    """Return the predicted loads at capacity: at this dimension, and asymptotic."""
+    dim, fraction = part[0]["dim"], part[0]["rank_fraction"]
+    return {
+        "finite_size": load_of(predicted("decoupled", dim, rank_of(dim, fraction)), dim),
+        "asymptotic": critical_load(fraction),
+    }
 
 
 def _hebbian(dims: tuple[int, ...]) -> Table:
     rows = []
     kinds: tuple[ProblemKind, ...] = ("original", "decoupled")
-    for code, kind in enumerate(kinds):
-        for dim, load in product(dims, np.linspace(0.02, 1.3, 65)):
-            facts = max(2, round(facts_at_load(float(load), dim)))
-            accuracy = recall_probability(Setting(dim, dim, problem=kind), facts)
-            place = {"decoupled": float(code), "dim": float(dim), "load": load_of(facts, dim)}
-            rows.append({**place, "accuracy": accuracy})
+    for (code, kind), dim, load in product(enumerate(kinds), dims, np.linspace(0.02, 1.3, 65)):
+        facts = max(2, round(facts_at_load(float(load), dim)))
+        accuracy = recall_probability(Setting(dim, dim, problem=kind), facts)
+        place = {"decoupled": code, "dim": dim, "load": load_of(facts, dim)}
+        rows.append({**place, "accuracy": accuracy})
     return stacked("hebbian-theory", "Independent Gaussian scores", rows)
 
 
@@ -209,29 +189,29 @@ _NODE = {**BARS, "marker": "x", "markersize": 3.6, "color": INK, "zorder": 2.5}
 
 def _draw_by_dim(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems, theory beyond capacity, and the two predictions of capacity."""
-    measured, theory = tables["measured"], tables["theory"]
-    dims = sorted(measured.distinct("dim"))
-    figure, panels = grid(len(dims))
-    for axes, dim in zip(panels, dims, strict=True):
-        curve, nodes = part_of(tables["theory-curve"], dim=dim), part_of(theory, dim=dim)
-        axes.plot(curve["load"], curve["accuracy"], label="theory, decoupled", **CURVE)
+    figure, panels = panels_by(tables["measured"], "dim")
+    for axes, dim in panels:
+        measured, curve, nodes, edges = (
+            part_of(tables[name], dim=dim)
+            for name in ("measured", "theory-curve", "theory", "thresholds")
+        )
+        plot_columns(axes, curve, "load", ("accuracy", "theory, decoupled", CURVE))
         axes.errorbar(
             nodes["load"], nodes["accuracy"], nodes["accuracy_stderr"],
             label="computed there (±1 s.e.)", **_NODE,
         )  # fmt: skip
         for code, name, mark in PROBLEMS:
-            part = part_of(measured, dim=dim, decoupled=code)
+            part = part_of(measured, decoupled=code)
             if len(part):
-                spread = part["accuracy_std"] if code else None
-                bars = f"{name} (±1 s.d.)" if code else name
-                axes.errorbar(
-                    part["load"], part["accuracy"], spread, label=bars, **{**BARS, **mark}
+                spread, label = (
+                    (part["accuracy_std"], f"{name} (±1 s.d.)") if code else (None, name)
                 )
-        edges = part_of(tables["thresholds"], dim=dim)
+                marks = {**BARS, **mark, "label": label}
+                axes.errorbar(part["load"], part["accuracy"], spread, **marks)
         capacity_edge(axes, edges["asymptotic"][0], "limit 1/2", "asymptotic")
         capacity_edge(axes, edges["finite_size"][0], "finite size", "finite_size")
-        axes.set(title=f"$d$ = {dim:g}", xlabel=_LOAD_LABEL, ylabel="accuracy", ylim=(0, 1.08))
-    legend_below(figure, panels[0], columns=4)
+        words(axes, f"$d$ = {dim:g}", LOAD_LABEL, "accuracy", ylim=(0, 1.08))
+    legend_below(figure, panels[0][0], columns=4)
     return figure
 
 
@@ -248,39 +228,34 @@ def _panels_by_rank(
     Colour, mark and dash tell dimensions, full and open marks problems. The last panel, of full rank,
     has theory's curves, and names all of this for the legend.
     """
-    measured, curves = tables["measured"], tables["theory-curve"]
-    fractions = sorted(measured.distinct("rank_fraction"))
-    dims = sorted(measured.distinct("dim"))
+    dims = sorted(tables["measured"].distinct("dim"))
     sizes = dict(zip(dims, SIZES[-len(dims) :], strict=True))
-    figure, panels = grid(len(fractions))
-    for axes, fraction in zip(panels, fractions, strict=True):
-        for dim, size in sizes.items():
-            for code, _, _ in PROBLEMS:
-                part = part_of(measured, rank_fraction=fraction, dim=dim, decoupled=code)
-                if len(part):
-                    axes.errorbar(
-                        part["load"], part[column], part[f"{column}_std"] if code else None,
-                        **{**size, **BARS, **(_OPEN if code else _FILLED)},
-                    )  # fmt: skip
-        axes.set(title=rf"$\kappa$ = {fraction:g}", xlabel=_LOAD_LABEL, ylabel=label)
+    figure, panels = panels_by(tables["measured"], "rank_fraction")
+    for axes, fraction in panels:
+        for (dim, size), (code, _, _) in product(sizes.items(), PROBLEMS):
+            part = part_of(tables["measured"], rank_fraction=fraction, dim=dim, decoupled=code)
+            if len(part):
+                marks = {**size, **BARS, **(_OPEN if code else _FILLED)}
+                spread = part[f"{column}_std"] if code else None
+                axes.errorbar(part["load"], part[column], spread, **marks)
+        words(axes, rf"$\kappa$ = {fraction:g}", LOAD_LABEL, label)
         axes.set_xlim(left=0)
+    last = panels[-1][0]
     for dim, size in sizes.items():
-        curve = part_of(curves, dim=dim)
-        panels[-1].plot(
-            curve["load"], curve[column], linewidth=1.3,
-            color=size["color"], linestyle=size["linestyle"],
-        )  # fmt: skip
-        panels[-1].plot([], [], **size, markersize=4.2, linewidth=1.3, label=f"$d$ = {dim:g}")
+        curve = part_of(tables["theory-curve"], dim=dim)
+        line = {"linewidth": 1.3, "color": size["color"], "linestyle": size["linestyle"]}
+        last.plot(curve["load"], curve[column], **line)
+        last.plot([], [], **size, markersize=4.2, linewidth=1.3, label=f"$d$ = {dim:g}")
     mark: dict[str, Any] = {"marker": "o", "color": GREY, "linestyle": "none"}
-    panels[-1].plot([], [], **mark, **_FILLED, label="full marks: original")
-    panels[-1].plot([], [], **mark, **_OPEN, label="open marks: decoupled (±1 s.d.)")
-    panels[-1].plot([], [], color=GREY, linewidth=1.3, label="lines: theory, decoupled")
-    for axes, fraction in zip(panels, fractions, strict=True):
+    last.plot([], [], **mark, **_FILLED, label="full marks: original")
+    last.plot([], [], **mark, **_OPEN, label="open marks: decoupled (±1 s.d.)")
+    last.plot([], [], color=GREY, linewidth=1.3, label="lines: theory, decoupled")
+    for axes, fraction in panels:
         edges = part_of(tables["thresholds"], rank_fraction=fraction)
         for edge, name in _EDGE_NAMES.items():
             # Limits do not depend on the dimension; sizes do, and the largest comes last.
             axes.axvline(edges[edge][-1], **EDGES[edge], label=name, zorder=1)
-    return figure, panels
+    return figure, [axes for axes, _ in panels]
 
 
 _HEBBIAN = (("+", ":"), ("x", (0, (3, 1))))
@@ -290,11 +265,9 @@ _HEBBIAN = (("+", ":"), ("x", (0, (3, 1))))
 def _draw_accuracy(tables: Mapping[str, Table]) -> Figure:
     """Draw trained memories in every panel and the Hebbian rule in that of full rank."""
     figure, panels = _panels_by_rank(tables, "accuracy", "accuracy")
-    axes = panels[-1]
-    hebbian = tables["hebbian"]
-    dim = max(
-        set.intersection(*({*part_of(hebbian, decoupled=code)["dim"]} for code, _, _ in PROBLEMS))
-    )
+    axes, hebbian = panels[-1], tables["hebbian"]
+    both = (set(part_of(hebbian, decoupled=code)["dim"]) for code, _, _ in PROBLEMS)
+    dim = max(set.intersection(*both))
     for (code, name, _), (mark, dash) in zip(PROBLEMS, _HEBBIAN, strict=True):
         measured = part_of(hebbian, dim=dim, decoupled=code)
         theory = part_of(tables["hebbian-theory"], dim=dim, decoupled=code)

@@ -8,20 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.curves.table import estimate_in
 from simonides.estimate import Estimate
-from simonides.experiments.expand import predicted
-from simonides.reproduction.claims.claim import (
-    Finding,
-    MissingError,
-    graded,
-    is_near,
-    stated,
-)
+from simonides.reproduction.claims.claim import Finding, MissingError, graded, is_near, stated
 from simonides.reproduction.claims.complete import FEWEST, has_error, whole_instances
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, mean_of
+from simonides.reproduction.results import groups, problem_code
 from simonides.reproduction.statistics import exponent, line, mean, pooled, ratio
-from simonides.reproduction.thresholds import BY_RANK, LOADS, threshold_load
+from simonides.reproduction.thresholds import BY_RANK, LOADS
 from simonides.theory.hebbian import LOAD_ALL, all_recalled_probability
 from simonides.theory.setting import Setting
 from simonides.theory.setting import load as load_of
@@ -57,8 +51,7 @@ class _Measured:
     over_theory: Estimate
     line: Line
     line_of_theory: float
-    load: Estimate
-    dims: list[int]
+    rows: list[dict[str, float]]
 
 
 @stated(
@@ -66,7 +59,6 @@ class _Measured:
     "Without a rank bound the critical load p log p / d² is 1/2 for both problems "
     "(Conjecture 1, Claim 1)",
     "1/2 in the limit",
-    needs=("thresholds",),
     data="sweeps/thresholds, Figure C.1",
     criterion="agrees: both ratios within 3 standard errors and 2%, as theory leaves out terms of order "
     "1/d (2% at d = 50), and both lines within 3 standard errors of those through theory, as a line over "
@@ -80,42 +72,52 @@ def capacity_one_half(results: Results) -> Finding:
         problem: is_near(limit, 0.5, 0.5 * _SMALL_SIZE_SLACK) for problem, limit in limits.items()
     }
     alike = all(is_near(part.line.at_zero, part.line_of_theory) for part in measured.values())
-    last = measured["decoupled"]
+    last = measured["decoupled"].rows[-1]
     return Finding(
         f"decoupled {limits['decoupled']}, original {limits['original']}: measured over finite-size "
-        f"theory, times 1/2. The bare decoupled load at d = {last.dims[-1]} is {last.load.value:.3f}. "
+        f"theory, times 1/2. The bare decoupled load at d = {last['dim']:g} is {last['load']:.3f}. "
         + _extrapolated(measured),
         graded(all(near.values()) and alike, near["decoupled"]),
     )
 
 
-def _measured(results: Results, problem: str) -> _Measured:
-    by_dim = groups(results.rows("thresholds", problem=problem), "dim")
-    parts = {dim: part for (dim,), part in by_dim.items() if has_error(threshold_load(part))}
-    if len(parts) < 2:
+def _thresholds(results: Results, problem: str) -> list[dict[str, float]]:
+    """Return the rows of Figure C.1 with known errors, by dimension."""
+    rows = [
+        row
+        for row in results.tables(LOADS)["measured"].records()
+        if row["decoupled"] == problem_code(problem) and has_error(estimate_in(row, "load"))
+    ]
+    if len(rows) < 2:
         raise MissingError(
             f"thresholds of the {problem} problem at two dimensions, {FEWEST} instances or more at each"
         )
-    theory = {dim: predicted(problem, dim, None) for dim in parts}
-    across = [1 / math.log(dim) for dim in parts]
-    loads = [threshold_load(part) for part in parts.values()]
+    return rows
+
+
+def _measured(results: Results, problem: str) -> _Measured:
+    rows = _thresholds(results, problem)
+    across = [1 / math.log(row["dim"]) for row in rows]
+    loads = [estimate_in(row, "load") for row in rows]
     expected = [
-        Estimate(load_of(facts, dim), load.stderr)
-        for (dim, facts), load in zip(theory.items(), loads, strict=True)
+        Estimate(_load_of_theory(row), load.stderr) for row, load in zip(rows, loads, strict=True)
     ]
     return _Measured(
-        pooled([mean_of(part, "threshold").scaled(1 / theory[dim]) for dim, part in parts.items()]),
+        pooled([estimate_in(row, "facts").scaled(1 / row["facts_theory"]) for row in rows]),
         line(across, loads),
         line(across, expected).at_zero.value,
-        loads[-1],
-        list(parts),
+        rows,
     )
+
+
+def _load_of_theory(row: Mapping[str, float]) -> float:
+    return load_of(row["facts_theory"], int(row["dim"]))
 
 
 def _extrapolated(measured: Mapping[str, _Measured]) -> str:
     """Return in words where lines in 1/log d lead, and what that is worth."""
     words = [
-        f"{part.line.at_zero} ({problem}, d = {part.dims[0]} to {part.dims[-1]}, "
+        f"{part.line.at_zero} ({problem}, d = {part.rows[0]['dim']:g} to {part.rows[-1]['dim']:g}, "
         f"χ² = {part.line.chi_square:.1f} with {part.line.degrees} degrees of freedom; the same fit to "
         f"finite-size theory leads to {part.line_of_theory:.3f})"
         for problem, part in measured.items()
@@ -138,7 +140,6 @@ def _extrapolated(measured: Mapping[str, _Measured]) -> str:
     "rate",
     "The load at capacity approaches 1/2 like 1/log d, up to log log factors (eq. C.25, Fig. C.1)",
     "exponent -1 of log d",
-    needs=("thresholds",),
     data="sweeps/thresholds, Figure C.1",
     criterion="agrees: within 3 standard errors and 0.1 of -1, which theory itself has reached only for d "
     "in the thousands, with an error below 0.05; in part: within 3 and 0.03 of theory, whose own exponent "
@@ -147,28 +148,17 @@ def _extrapolated(measured: Mapping[str, _Measured]) -> str:
 )
 def rate_of_convergence(results: Results) -> Finding:
     """Check that the excess of the load over 1/2 falls like 1/log d."""
-    rows = [
-        row
-        for row in results.tables(LOADS)["measured"].records()
-        if row["decoupled"] and has_error(Estimate(row["load"], row["load_stderr"]))
-    ]
-    if len(rows) < 2:
-        raise MissingError(
-            f"thresholds of the decoupled problem at two dimensions, {FEWEST} instances or more at each"
-        )
-    loads = [Estimate(row["load"] - 0.5, row["load_stderr"]) for row in rows]
-    theory = [Estimate(load_of(row["facts_theory"], int(row["dim"])) - 0.5) for row in rows]
+    rows = _thresholds(results, "decoupled")
     logs = [math.log(row["dim"]) for row in rows]
-    measured, expected = exponent(logs, loads), exponent(logs, theory)
-    same = is_near(measured, expected.value, _EXPONENT_SLACK)
+    measured = exponent(logs, [Estimate(row["load"] - 0.5, row["load_stderr"]) for row in rows])
+    expected = exponent(logs, [Estimate(_load_of_theory(row) - 0.5) for row in rows]).value
+    same = is_near(measured, expected, _EXPONENT_SLACK)
+    limit = is_near(measured, -1.0, _EXPONENT_SLACK_OF_LIMIT)
     return Finding(
         f"exponent {measured} over d = {rows[0]['dim']:g} to {rows[-1]['dim']:g} (decoupled); "
-        f"the finite-size theory gives {expected.value:.3f} there",
+        f"the finite-size theory gives {expected:.3f} there",
         graded(
-            same
-            and is_near(measured, -1.0, _EXPONENT_SLACK_OF_LIMIT)
-            and measured.stderr < _COARSE,
-            same and measured.stderr < _TOO_COARSE,
+            same and limit and measured.stderr < _COARSE, same and measured.stderr < _TOO_COARSE
         ),
     )
 
@@ -178,7 +168,6 @@ def rate_of_convergence(results: Results) -> Finding:
     "With rank κd the critical load is half the second moment of the quarter circle's top κ "
     "(Claim 2, eq. 9)",
     "measured / finite-size form of eq. 9 = 1",
-    needs=("bounded",),
     data="sweeps/bounded, Figure rank",
     criterion="agrees: all within 3 standard errors and 4%, 1/d at d = 25, with errors below 5%; in part: "
     "within 3 and 10%, less than the difference eq. 9 makes between half and full rank, with errors below "
@@ -187,18 +176,15 @@ def rate_of_convergence(results: Results) -> Finding:
 def rank_bound(results: Results) -> Finding:
     """Check rank-bounded capacity."""
     ratios = {
-        (row["decoupled"], row["dim"], row["rank_fraction"]): Estimate(
-            row["facts"], row["facts_stderr"]
+        f"{BOTH[int(row['decoupled'])]} d = {row['dim']:g}, κ = {row['rank_fraction']:g}": estimate_in(
+            row, "facts"
         ).scaled(1 / row["facts_theory"])
         for row in results.tables(BY_RANK)["measured"].records()
         if row["rank_fraction"] < 1 and math.isfinite(row["facts_stderr"])
     }
     if not ratios:
         raise MissingError(f"thresholds with a rank bound, {FEWEST} instances or more of one rank")
-    words = "; ".join(
-        f"{'decoupled' if decoupled else 'original'} d = {dim:g}, κ = {fraction:g}: {over_theory}"
-        for (decoupled, dim, fraction), over_theory in ratios.items()
-    )
+    words = "; ".join(f"{name}: {over_theory}" for name, over_theory in ratios.items())
     return Finding(
         f"{words}. A search that fails proves nothing: these are lower bounds",
         graded(
@@ -217,7 +203,6 @@ def _all_near_one(ratios: Iterable[Estimate], slack: float, coarse: float) -> bo
     "The Hebbian rule recalls all facts up to the load 1/8 "
     "(Theorem D.1, for independent Gaussian scores)",
     "1/8 = 0.125 in the limit",
-    needs=("hebbian",),
     data="sweeps/hebbian, Figure 2, Figure D.1",
     criterion="agrees: the load at the largest d within 3 standard errors and half the grid's step there "
     "of theory at this size; in part: what that makes of the limit within half of 1/8, far from the 1/2 "
@@ -232,40 +217,38 @@ def hebbian_one_eighth(results: Results) -> Finding:
         f"{rule.step:.3f}), so {limits[dim]} in the limit"
         for dim, rule in rules.items()
     )
-    last = max(rules)
-    return Finding(
-        words,
-        graded(
-            is_near(rules[last].measured, rules[last].theory, rules[last].step / 2),
-            is_near(limits[last], LOAD_ALL, LOAD_ALL / 2),
-        ),
-    )
+    dim, last = max(rules.items())
+    whole = is_near(last.measured, last.theory, last.step / 2)
+    return Finding(words, graded(whole, is_near(limits[dim], LOAD_ALL, LOAD_ALL / 2)))
 
 
 @stated(
     "fourfold-gap",
     "The best memory's critical load is four times the Hebbian rule's (1/2 against 1/8)",
     "4 in the limit",
-    needs=("hebbian", "thresholds"),
     data="sweeps/thresholds, sweeps/hebbian",
     criterion="agrees: all within 3 standard errors of 4 and the slacks of both loads together, 2% and "
     "half the grid's step; in part: so close to the ratio of the two finite-size theories",
 )
 def fourfold_gap(results: Results) -> Finding:
     """Check that the best memory stores four times what the Hebbian rule does."""
-    best = groups(results.rows("thresholds", problem="original"), "dim")
+    best = {
+        row["dim"]: row
+        for row in results.tables(LOADS)["measured"].records()
+        if not row["decoupled"] and row["instances"] >= FEWEST
+    }
     ratios: dict[int, Estimate] = {}
     words, four, finite = [], [], []
     for dim, rule in _hebbian_thresholds(results).items():
         # Where the rule has no load, none on the grid was low enough for it.
-        if len(best.get((dim,), ())) < FEWEST or rule.measured.value == 0:
+        if dim not in best or rule.measured.value == 0:
             continue
-        gap = ratios[dim] = ratio(threshold_load(best[dim,]), rule.measured)
-        expected = load_of(predicted("original", dim, None), dim) / rule.theory
+        gap = ratios[dim] = ratio(estimate_in(best[dim], "load"), rule.measured)
+        expected = _load_of_theory(best[dim]) / rule.theory
         slack = _SMALL_SIZE_SLACK + rule.step / 2 / rule.measured.value
         words.append(f"d = {dim}: {gap} (finite-size theory {expected:.2f})")
         four.append(is_near(gap, 4.0, 4.0 * slack))
-        finite.append(is_near(gap, expected, expected * slack))
+        finite.append(four[-1] or is_near(gap, expected, expected * slack))
     if not ratios:
         raise MissingError(
             "thresholds of the best memory and of the Hebbian rule for the original problem at one "
@@ -273,7 +256,7 @@ def fourfold_gap(results: Results) -> Finding:
         )
     return Finding(
         "; ".join([*words, _width(ratios)]),
-        graded(all(four), all(a or b for a, b in zip(four, finite, strict=True))),
+        graded(all(four), all(finite)),
     )
 
 
@@ -281,11 +264,8 @@ def _width(ratios: Mapping[int, Estimate]) -> str:
     """Return in words where the gap is told from fourfold, and to which side."""
     sides: dict[str, list[str]] = {}
     for dim, gap in ratios.items():
-        if is_near(gap, 4.0):
-            side = "not told from"
-        else:
-            side = "wider than" if gap.value > 4.0 else "narrower than"
-        sides.setdefault(side, []).append(str(dim))
+        side = "wider than" if gap.value > 4.0 else "narrower than"
+        sides.setdefault("not told from" if is_near(gap, 4.0) else side, []).append(str(dim))
     return "; ".join(f"{side} fourfold at d = {', '.join(dims)}" for side, dims in sides.items())
 
 

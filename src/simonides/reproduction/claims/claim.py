@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -65,12 +66,8 @@ class Check:
     says that it is not decided.
     """
 
-    name: str
-    statement: str
-    paper: str
+    claim: PaperClaim
     needs: tuple[str, ...]
-    data: str
-    criterion: str
     measure: Callable[[Results], Finding]
 
     def __call__(self, results: Results) -> PaperClaim:
@@ -79,17 +76,19 @@ class Check:
             finding = self.measure(results)
         except MissingError as error:
             finding = undecided(str(error))
-        words, verdict = finding.words, finding.verdict
-        return PaperClaim(
-            self.name, self.statement, self.paper, words, verdict, self.data, self.criterion
-        )
+        return replace(self.claim, found=finding.words, verdict=finding.verdict)
 
 
 def stated(
-    name: str, statement: str, paper: str, *, needs: tuple[str, ...], data: str, criterion: str
+    name: str, statement: str, paper: str, *, data: str, criterion: str, needs: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Results], Finding]], Check]:
-    """Make a check of the function that measures what a claim states."""
-    return lambda measure: Check(name, statement, paper, needs, data, criterion, measure)
+    """Make a check of the function that measures what a claim states.
+
+    It needs the sweeps that ``data`` names, unless others are given.
+    """
+    claim = PaperClaim(name, statement, paper, "", Agreement.UNDECIDED, data, criterion)
+    needs = needs or tuple(re.findall(r"sweeps/(\w+)", data))
+    return lambda measure: Check(claim, needs, measure)
 
 
 def undecided(missing: str, words: str = "") -> Finding:
@@ -99,10 +98,8 @@ def undecided(missing: str, words: str = "") -> Finding:
     'not decided for want of thresholds; --retry-failed measures failed tasks once more'
     """
     remedy = "--retry-failed measures failed tasks once more"
-    return Finding(
-        "; ".join([*([words] if words else []), f"not decided for want of {missing}", remedy]),
-        Agreement.UNDECIDED,
-    )
+    parts = [words, f"not decided for want of {missing}", remedy]
+    return Finding("; ".join(filter(None, parts)), Agreement.UNDECIDED)
 
 
 def is_near(estimate: Estimate, expected: float, slack: float = 0.0) -> bool:

@@ -33,6 +33,7 @@ from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
+    from simonides.arrays import Reals
     from simonides.reproduction.results import Results, Row
 
 _SPECTRUM_SLACK = 0.05
@@ -67,37 +68,40 @@ _VOLUME_SEED = 42
     "Singular values at capacity follow the quarter circle truncated from below, unlike those at "
     "initialisation, and are well predicted already at these dimensions (Section 3.2, Claim 2, Fig. 3)",
     "distance 0 from eq. 10",
-    needs=("spectra", "regimes"),
     data="sweeps/spectra, sweeps/regimes, Figure 3",
     criterion="agrees: all below 0.05, by which top singular values of Gaussian matrices of d = 25 miss "
     "eq. 10, their limit; in part: all closer to eq. 10 than to the law of two random layers",
 )
 def rank_spectra(results: Results) -> Finding:
     """Check that singular values at capacity follow the truncated quarter circle, not the initial law."""
-    words, far, nearer = [], [], []
+    distances = {}
     for (fraction, dim), part in groups(near_capacity(results), "rank_fraction", "dim").items():
         measured = np.mean([measured_distribution(row) for row in part], axis=0)
-        final, initial = (
-            float(np.max(np.abs(measured - unit_distribution(law, GRID))))
-            for law in (CapacityLaw(fraction), InitialLaw(fraction))
-        )
-        words.append(f"κ = {fraction:g}, d = {dim}: {final:.2f} against {initial:.2f}")
-        far.append(final)
-        nearer.append(final < initial)
-    if not far:
+        distances[f"κ = {fraction:g}, d = {dim}"] = [
+            _gap(measured, unit_distribution(law(fraction), GRID))
+            for law in (CapacityLaw, InitialLaw)
+        ]
+    if not distances:
         raise MissingError("singular values at capacity")
+    words = [f"{name}: {a:.2f} against {b:.2f}" for name, (a, b) in distances.items()]
     return Finding(
         "largest difference of distribution functions from eq. 10, against that from the law of two random "
         f"layers: {'; '.join(words)}",
-        graded(max(far) < _SPECTRUM_SLACK, all(nearer)),
+        graded(
+            all(final < _SPECTRUM_SLACK for final, _ in distances.values()),
+            all(final < initial for final, initial in distances.values()),
+        ),
     )
+
+
+def _gap(measured: Reals, law: Reals) -> float:
+    return float(np.max(np.abs(measured - law)))
 
 
 @stated(
     "off-target",
     "Off-target scores follow a standard Gaussian at all loads (Section 3.3, Fig. 4)",
     "distance 0 from the normal law",
-    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: all below 0.01, half of what one bin of the histograms holds at most; in part: 0.03",
 )
@@ -106,12 +110,12 @@ def rivals_standard_normal(results: Results) -> Finding:
     words, far = [], []
     for regime, part in regimes(results).items():
         measured = np.mean([score_distribution(row, "rival") for row in part], axis=0)
-        gaussian = float(np.max(np.abs(measured - special.ndtr(SCORE_GRID))))
+        gaussian = _gap(measured, special.ndtr(SCORE_GRID))
         text = f"{regime:g} of capacity: {gaussian:.4f}"
         if regime == NEAR:
             law = RivalScoreLaw(part[0]["facts"])
-            unit = math.sqrt(law.variance)
-            text += f" ({np.max(np.abs(measured - law.cdf(unit * SCORE_GRID))):.4f} from min(g, t))"
+            limit = law.cdf(math.sqrt(law.variance) * SCORE_GRID)
+            text += f" ({_gap(measured, limit):.4f} from min(g, t))"
         words.append(text)
         far.append(gaussian)
     return Finding(
@@ -124,7 +128,6 @@ def rivals_standard_normal(results: Results) -> Finding:
     "target-level",
     "Below capacity target scores concentrate near √(2 log p) (Sections 3.3, 4, C.2)",
     "mean / √(2 log p) tends to 1",
-    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: within 3 standard errors and 0.05 of 1, less than half the targets' own deviation "
     "in these units; in part: so close to the finite-size law",
@@ -132,15 +135,13 @@ def rivals_standard_normal(results: Results) -> Finding:
 def targets_concentrate(results: Results) -> Finding:
     """Check that target scores lie near sqrt(2 log p) below capacity."""
     by_regime = regimes(results)
-    part = by_regime[NEAR]
-    facts = part[0]["facts"]
-    ratio = _level(part)
+    below, ratio = (_level(by_regime[regime]) for regime in (BELOW, NEAR))
+    dim, facts = by_regime[NEAR][0]["dim"], by_regime[NEAR][0]["facts"]
     law, rivals = TargetScoreLaw(facts), RivalScoreLaw(facts)
     expected = law.mean / math.sqrt(rivals.variance) / math.sqrt(2 * math.log(facts))
-    below = _level(by_regime[BELOW])
     return Finding(
-        f"{below} at {BELOW:g} of capacity, {ratio} at {NEAR:g}, d = {part[0]['dim']}, p = {facts}; the "
-        f"finite-size law at capacity says {expected:.3f}",
+        f"{below} at {BELOW:g} of capacity, {ratio} at {NEAR:g}, d = {dim}, p = {facts}; the finite-size "
+        f"law at capacity says {expected:.3f}",
         graded(is_near(ratio, 1.0, _LEVEL_SLACK), is_near(ratio, expected, _LEVEL_SLACK)),
     )
 
@@ -150,7 +151,6 @@ def targets_concentrate(results: Results) -> Finding:
     "Below capacity the variance of target scores is much smaller than that of off-target ones, and it "
     "grows significantly as capacity is crossed (Sections 4, C.2, Fig. 4)",
     "deviation well below 1, growing above capacity",
-    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: below 1/2 up to capacity, where off-target scores have 1, and larger above it by "
     "over 3 standard errors; in part: only larger",
@@ -161,16 +161,11 @@ def targets_broaden(results: Results) -> Finding:
         regime: mean(row["target_std"] / row["rival_std"] for row in part)
         for regime, part in regimes(results).items()
     }
-    growth = spreads[ABOVE].value - spreads[NEAR].value
     error = math.hypot(spreads[ABOVE].stderr, spreads[NEAR].stderr)
+    grows = spreads[ABOVE].value - spreads[NEAR].value > SIGMAS * error
+    narrow = max(spreads[BELOW].value, spreads[NEAR].value) < _NARROW
     words = "; ".join(f"{spread} at {regime:g} of capacity" for regime, spread in spreads.items())
-    return Finding(
-        f"deviation of target scores: {words}",
-        graded(
-            max(spreads[BELOW].value, spreads[NEAR].value) < _NARROW and growth > SIGMAS * error,
-            growth > SIGMAS * error,
-        ),
-    )
+    return Finding(f"deviation of target scores: {words}", graded(narrow and grows, grows))
 
 
 @stated(
@@ -178,7 +173,6 @@ def targets_broaden(results: Results) -> Finding:
     "Memories raise target scores and leave off-target ones essentially unchanged: strategy (1) of "
     "Section 3.3",
     "targets move, rivals do not",
-    needs=("regimes",),
     data="sweeps/regimes, Figure 4",
     criterion="agrees: rivals' mean and deviation change by less than 5% of what targets move, too little "
     "to see in the figure; in part: 20%",
@@ -203,7 +197,6 @@ def raises_targets(results: Results) -> Finding:
     "Given the inputs, the covariance of the scores, |Wx|² for one memory, concentrates as the "
     "dimension grows (Appendix C.1.1, Hanson–Wright)",
     "relative deviation of order d^-1/2; 2/√d for a quarter circle",
-    needs=("spectra", "regimes"),
     data="sweeps/regimes, sweeps/spectra (singular values)",
     criterion="agrees: exponent within 3 standard errors and 0.1 of -1/2, room for terms of relative order "
     "1/d at these d; in part: it falls",
@@ -236,8 +229,8 @@ def image_spread(row: Row) -> float:
     "A random matrix solves the decoupled problem with probability exactly p^-p; for the original "
     "there is no closed form (Section 5.1, Appendix B)",
     "p^-p",
-    needs=("accuracy",),
     data="random draws at d = 4 for each p",
+    needs=("accuracy",),
     criterion="agrees: decoupled within 3 standard errors, with no slack: the statement is exact",
 )
 def first_moment(results: Results) -> Finding:
@@ -264,15 +257,12 @@ def volumes(draws: int) -> dict[int, tuple[Estimate, Estimate]]:
     """Return the chance that a random matrix solves a random problem: original, decoupled, by facts."""
     rng = np.random.default_rng(_VOLUME_SEED)
     return {
-        facts: (
-            _chance(rng, facts, draws, shared=True),
-            _chance(rng, facts, draws, shared=False),
-        )
+        facts: (_chance(rng, facts, draws, True), _chance(rng, facts, draws, False))
         for facts in _VOLUME_FACTS
     }
 
 
-def _chance(rng: np.random.Generator, facts: int, draws: int, *, shared: bool) -> Estimate:
+def _chance(rng: np.random.Generator, facts: int, draws: int, shared: bool) -> Estimate:
     solved = 0
     for start in range(0, draws, _VOLUME_BATCH):
         size = min(_VOLUME_BATCH, draws - start)
@@ -280,11 +270,10 @@ def _chance(rng: np.random.Generator, facts: int, draws: int, *, shared: bool) -
         images = rng.standard_normal((size, facts, _VOLUME_DIM)) @ weights
         if shared:
             scores = images @ rng.standard_normal((size, _VOLUME_DIM, facts))
-            best = scores.argmax(axis=2)
-            solved += int(np.sum(np.all(best == np.arange(facts), axis=1)))
         else:
             outputs = rng.standard_normal((size, facts, facts, _VOLUME_DIM))
             scores = np.einsum("nid,nijd->nij", images, outputs)
-            solved += int(np.sum(np.all(scores.argmax(axis=2) == 0, axis=1)))
+        targets = np.arange(facts) if shared else 0
+        solved += int(np.sum(np.all(scores.argmax(axis=2) == targets, axis=1)))
     share = solved / draws
     return Estimate(share, math.sqrt(share * (1 - share) / draws))

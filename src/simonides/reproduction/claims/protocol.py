@@ -31,7 +31,6 @@ _SAME_ACCURACY, _SIMILAR_ACCURACY = 0.01, 0.03
     "protocol",
     "Curves were made with Adam (Appendix A); this run minimises the same loss to convergence",
     "the same accuracy",
-    needs=("protocol",),
     data="sweeps/protocol",
     criterion="agrees: the group furthest off, of either problem, rank and side of capacity, has a mean "
     "difference below 0.01, one of the hundred facts of an instance, and no group an error over "
