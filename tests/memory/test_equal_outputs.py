@@ -5,7 +5,8 @@ import pytest
 from drawn import fitted, gaussian, shared
 
 from simonides import AssociativeMemory, verify
-from simonides.memory.facts import parallel, unit_rows
+from simonides.memory.facts import unit_rows
+from simonides.problems.contradictions import opposed
 
 FACTORS = [2.0, 3.0, 1 / 7, 1e-60, 1e60]
 
@@ -54,9 +55,9 @@ def test_directions_that_are_merely_close_are_two():
     rows = np.tile(unit_rows(gaussian(1, 12)[0]), (3, 1))
     rows[1, 0] *= 1 + 1e-12
     rows[2, 0] *= 1 - 1e-12
-    assert parallel(rows) is None
+    assert opposed(rows, np.arange(len(rows))) is None
     rows[2] = rows[0] * (1 + 4e-16)
-    assert parallel(rows) == (0, 2)
+    assert opposed(rows, np.arange(len(rows))) == (0, 2)
 
 
 @pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")

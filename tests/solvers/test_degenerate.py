@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from definition import BOTH, KINDS, assert_proved, linear_program_stores, proved_verdict
+from definition import (
+    BOTH,
+    KINDS,
+    assert_proved,
+    linear_program_stores,
+    proved_verdict,
+)
 
+from simonides.problems.contradictions import opposed
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.solution import Verdict
 
@@ -237,3 +244,66 @@ def test_vectors_that_would_overflow_are_refused(scale):
         OriginalProblem(np.eye(3) * scale, np.eye(3) * scale)
     large = np.eye(3) * scale**0.4
     assert proved_verdict(OriginalProblem(large, large)) is Verdict.STORABLE
+
+
+def planted_and_opposed(factor, seed, facts=150, dim=20):
+    """Facts that some weights store, and one more: a multiple of an input, with the wrong target for it."""
+    rng = np.random.default_rng(seed)
+    weights = rng.standard_normal((dim, dim))
+    inputs, outputs = rng.standard_normal((2, facts, dim))
+    targets = (inputs @ weights.T @ outputs.T).argmax(axis=1)
+    fact = int(rng.integers(facts))
+    target = targets[fact] if factor < 0 else (targets[fact] + 1 + rng.integers(facts - 1)) % facts
+    return OriginalProblem(
+        np.vstack([inputs, factor * inputs[fact]]), outputs, np.append(targets, target)
+    )
+
+
+@pytest.mark.parametrize("factor", [0.01, 100.0, 0.5, 3.0, 4.0, -3.0])
+@pytest.mark.parametrize("seed", range(7))
+def test_a_multiple_of_an_input_with_another_target_is_refuted(factor, seed):
+    # Without a look at pairs about one in five stays open, as rounding lets all facts look recalled.
+    problem = planted_and_opposed(factor, seed)
+    decision = assert_proved(problem, threads=1)
+    assert decision.verdict is Verdict.NOT_STORABLE
+    assert decision.solution.recalled < problem.facts
+
+
+@pytest.mark.parametrize("factor", [0.01, 3.0, -3.0])
+def test_two_facts_that_exclude_each_other_are_a_proof_without_a_search(factor):
+    problem = planted_and_opposed(factor, 0)
+    decision = assert_proved(problem, max_steps=0)
+    assert decision.verdict is Verdict.NOT_STORABLE
+    assert len(decision.certificate.multipliers) == 2
+    assert decision.margin_upper < 1e-13  # what rounding leaves of 151 facts
+    assert assert_proved(problem, method="hebbian").verdict is Verdict.NOT_STORABLE
+    assert assert_proved(problem, rank=3, max_steps=0).verdict is Verdict.NOT_STORABLE
+
+
+def test_facts_that_exclude_each_other_are_not_recalled_by_rounding_at_any_tolerance():
+    for seed in range(6):
+        problem = planted_and_opposed(3.0, seed, facts=30, dim=8)
+        decision = assert_proved(problem, tolerance=1e-15, max_steps=60)
+        assert decision.solution.recalled < problem.facts, seed
+
+
+@pytest.mark.parametrize("factor", [1 + 1e-9, -1.0])
+def test_multiples_that_agree_exclude_nothing(factor):
+    inputs, _ = gaussian_arrays(6, 10, 0)
+    targets = np.arange(6)
+    inputs[4] = factor * inputs[2]
+    targets[4] = targets[2] if factor > 0 else 4
+    assert opposed(inputs, targets) is None
+    inputs[4, 3] *= 1 + 1e-13  # another direction, by more than rounding
+    assert opposed(inputs, np.arange(6)) is None
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_opposed_facts_are_found_among_many_of_one_direction(sign):
+    direction = np.random.default_rng(0).standard_normal(12)
+    lengths = np.random.default_rng(1).lognormal(0, 5, 400)
+    inputs, targets = lengths[:, None] * direction, np.zeros(400, dtype=int)
+    assert opposed(inputs, targets) is None
+    inputs[137] *= sign
+    targets[137] = 1 if sign > 0 else 0
+    assert 137 in opposed(inputs, targets)

@@ -156,14 +156,20 @@ def _notes(
 
 
 def _contradiction(problem: Problem) -> list[str]:
-    from simonides.problems.contradictions import clashing
+    from simonides.problems.contradictions import clashing, opposed
 
     if problem.shared_outputs is None:
         return []
-    return [
-        f"Facts {first} and {second} have equal inputs and different outputs: no weights store both."
-        for first, second in clashing(problem.inputs, problem.targets)[:1]
-    ]
+    for first, second in clashing(problem.inputs, problem.targets):
+        reason = f"Facts {first} and {second} have equal inputs and different outputs"
+        return [f"{reason}: no weights store both."]
+    pair = opposed(problem.inputs, problem.targets)
+    if pair is None:
+        return []
+    reason = (
+        f"The inputs of facts {pair[0]} and {pair[1]} are multiples of each other up to rounding"
+    )
+    return [f"{reason}: no weights store both by a margin above it."]
 
 
 def _load(problem: Problem) -> float:

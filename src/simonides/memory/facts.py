@@ -12,7 +12,7 @@ from simonides import arguments
 from simonides.failures import BadArgumentError
 from simonides.memory.budget import is_mapped
 from simonides.problems import checked
-from simonides.problems.contradictions import row_digest
+from simonides.problems.contradictions import opposed, row_digest
 from simonides.problems.original import OriginalProblem
 from simonides.problems.scan import row_blocks
 
@@ -22,16 +22,6 @@ if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
 
 _EPS = float(np.finfo(float).eps)
-
-_ROUNDING = 32 * _EPS
-"""By so much, relative to each entry, scaling to unit length may part rows of one direction.
-
-A length, a root and a quotient round a few times; any value far above that and far below what people mean
-by another direction does.
-"""
-
-_SEED = 0
-"""Of the line along which outputs are sorted: any does, always the same one makes runs repeatable."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +96,8 @@ class Facts:
         condition, pair = "another vector", equal_rows(self.outputs)
         if pair is None and normalize:
             condition = "in another direction, as outputs are normalized"
-            pair = parallel(self.candidates(normalize=True))
+            rows = self.candidates(normalize=True)
+            pair = opposed(rows, np.arange(len(rows)))  # any two of one direction
         if pair is not None:
             raise arguments.refuse(
                 name(pair[1]),
@@ -250,33 +241,6 @@ def equal_rows(rows: Reals) -> tuple[int, int] | None:
         first = places.setdefault(row_digest(row), place)
         if first != place:
             return first, place
-    return None
-
-
-def parallel(rows: Reals) -> tuple[int, int] | None:
-    """Return two rows of unit length that are equal but for rounding, the earlier first, or None.
-
-    Such rows lie side by side along any line: only neighbours along one are compared.
-
-    >>> parallel(np.array([[0.6, 0.8], [1.0, 0.0], [0.6, 0.8 + 1e-16]]))
-    (0, 2)
-    """
-    line = np.random.default_rng(_SEED).standard_normal(rows.shape[1])
-    order = np.argsort(rows @ line, kind="stable")
-    places = (rows @ line)[order]
-    # Twice what equal rows may lie apart: their distance, and the rounding of the products.
-    reach = 2 * (_ROUNDING + rows.shape[1] * _EPS) * float(np.linalg.norm(line))
-    for step in range(1, len(rows)):
-        close = np.flatnonzero(places[step:] - places[:-step] <= reach)
-        if not close.size:
-            return None
-        lower, upper = order[close], order[close + step]
-        apart = np.abs(rows[lower] - rows[upper])
-        equal = np.all(apart <= _ROUNDING * np.abs(rows[lower]), axis=1)
-        if equal.any():
-            pairs = np.sort(np.stack((lower, upper), axis=1)[equal], axis=1)
-            first, later = pairs[np.argmin(pairs[:, 1])]
-            return int(first), int(later)
     return None
 
 

@@ -1,4 +1,4 @@
-"""Facts that no weights store: one input with two right outputs, or an input of zeros."""
+"""Facts that no weights store: one direction with two right outputs, or an input of zeros."""
 
 from __future__ import annotations
 
@@ -9,6 +9,18 @@ import numpy as np
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
+
+_EPS = float(np.finfo(float).eps)
+
+_ROUNDING = 32 * _EPS
+"""By so much, relative to each entry, scaling may part rows of one direction.
+
+A factor, a length, a root and a quotient round a few times; any value far above that and far below what
+people mean by another direction does.
+"""
+
+_SEED = 0
+"""Of the line along which rows are sorted: any does, always the same one makes runs repeatable."""
 
 
 def clashing(inputs: Reals, targets: Integers) -> list[tuple[int, int]]:
@@ -38,3 +50,39 @@ def empty(inputs: Reals) -> list[int]:
     [1]
     """
     return [int(fact) for fact in np.flatnonzero(~np.any(inputs, axis=1))]
+
+
+def opposed(inputs: Reals, targets: Integers) -> tuple[int, int] | None:
+    """Return two facts that exclude each other, the earlier first, or None.
+
+    Their inputs are multiples of each other but for rounding: positive ones with different targets, or
+    negative ones with the same, which is to score highest and lowest. Such rows lie side by side along any
+    line: only neighbours along one are compared.
+
+    >>> opposed(np.array([[3.0, 4.0], [1.0, 0.0], [0.3, 0.4]]), np.array([0, 0, 1]))
+    (0, 2)
+    >>> opposed(np.array([[3.0, 4.0], [1.0, 0.0], [-0.3, -0.4]]), np.array([0, 0, 1]))
+    """
+    line = np.random.default_rng(_SEED).standard_normal(inputs.shape[1])
+    lengths = np.linalg.norm(inputs, axis=1)
+    lengths[lengths == 0] = 1.0
+    places = inputs @ line / lengths
+    # Twice what equal directions may lie apart: their distance, and the rounding of the products.
+    reach = 2 * (_ROUNDING + inputs.shape[1] * _EPS) * float(np.linalg.norm(line))
+    pairs = []
+    for keys in (places, np.abs(places)):
+        order = np.argsort(keys, kind="stable")
+        order = np.stack((order[:-1], order[1:]))
+        alike = np.sign(places[order]).prod(axis=0) > 0
+        different = targets[order[0]] != targets[order[1]]
+        close = (np.diff(keys[order], axis=0)[0] <= reach) & (alike == different)
+        first, later = np.sort(order[:, close], axis=0)
+        signs = np.where(alike, 1.0, -1.0)[close, None]
+        ahead = signs * inputs[first] / lengths[first, None]
+        apart = np.abs(ahead - inputs[later] / lengths[later, None])
+        parallel = np.all(apart <= _ROUNDING * np.abs(ahead), axis=1)
+        pairs += list(zip(later[parallel].tolist(), first[parallel].tolist(), strict=True))
+    if not pairs:
+        return None
+    later, first = min(pairs)
+    return first, later

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from simonides import arguments
 from simonides.interrupts import Keyboard
 from simonides.problems import checked
+from simonides.solvers.deciding.contradiction import contradicted
 from simonides.solvers.deciding.linear_program import linear_program
 from simonides.solvers.deciding.preconditioning import is_out_of_range, preconditioned_feasibility
 from simonides.solvers.deciding.prefix import telling_prefix
@@ -159,6 +160,7 @@ def decide(
             solution = stages.full_rank(start, margin_gap)
         else:
             solution = stages.bounded_rank(rank)
+        solution = contradicted(problem, solution, search.tolerance)
     if keyboard.interrupted:  # not within a solver, which returns what it has
         best = stages.best or stages.first(rank, start)
         solution = replace(best, interrupted=True)
