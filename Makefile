@@ -4,11 +4,13 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= build/demo
 JOBS   ?= 2
+ROUNDS ?= 20000
+SEED   ?= 0
 
 # Several processes share the cores, so each keeps to one numerical thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast bench examples docs lint format clean
+.PHONY: demo test test-fast fuzz bench examples docs lint format clean
 
 demo: $(VENV)/.core
 	@$(BIN)/simonides reproduce --quick --out $(OUT)
@@ -18,6 +20,10 @@ test: lint
 
 test-fast: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+
+# Damaged files of every format and random problems, for longer than the suite: make fuzz ROUNDS=100000 SEED=1
+fuzz: $(VENV)/.test
+	$(ONE_THREAD) $(BIN)/python tests/fuzz.py --rounds $(ROUNDS) --seed $(SEED)
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

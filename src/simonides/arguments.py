@@ -16,13 +16,23 @@ RIVAL = "a fact competes with at least one rival output"
 """What to do about fewer than two candidates."""
 
 
+_LONGEST_SHOWN = 1_000
+"""Characters of a value in a refusal: some lines of a terminal; a file may hold megabytes."""
+
+
 def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgumentError:
     """Return the error to raise when ``value`` breaks ``condition``.
 
     >>> print(refuse("dim", -3, "a whole number of at least 1", "pass the embedding dimension"))
     dim = -3 must be a whole number of at least 1: pass the embedding dimension
     """
-    return BadArgumentError(f"{name} = {value!r} must be {condition}: {remedy}")
+    try:
+        shown = repr(value)
+    except ValueError:  # a number of more digits than Python writes
+        shown = f"{type(value).__name__} of thousands of digits"
+    if len(shown) > _LONGEST_SHOWN:
+        shown = f"{shown[:_LONGEST_SHOWN]}..."
+    return BadArgumentError(f"{name} = {shown} must be {condition}: {remedy}")
 
 
 def install(extra: str) -> str:

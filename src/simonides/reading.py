@@ -12,6 +12,7 @@ import io
 import json
 import math
 import os
+import re
 import stat
 import struct
 import zipfile
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
 LONGEST_TEXT = 100_000_000
 """Bytes of JSON that are read: what .safetensors allows a header, a hundred times the largest in use."""
 
-LONGEST_TOML = 100_000
-"""Bytes; a spec has some lines. The parser takes a time that grows as the square of a dotted key."""
+LONGEST_TOML = 1_000_000
+"""Bytes; a spec has some lines, or a list of all its sizes."""
 
 MOST_ITEMS = 2**20
 """Items of JSON: an object takes up to 300 bytes, so that a file of nothing else becomes 300 MB."""
@@ -76,6 +77,13 @@ _UNREADABLE = (
     zlib.error,
 )
 """What a damaged or hostile file may make its parser raise."""
+
+_TOML = re.compile(
+    r'''"""(?:\\.|[^\\])*?"{3,5}|"(?:\\.|[^"\\\n])*"|#[^\n]*|(?P<dot>\.)|(?P<end>[=,{}\[\]\n])'''
+    r"""|'{3}.*?'{3,5}|'[^'\n]*'|(?P<open>["'])""",
+    re.DOTALL,
+)
+"""Texts and comments, dots, and what ends a key."""
 
 _KINDS = {stat.S_IFDIR: "folder", stat.S_IFIFO: "pipe", stat.S_IFSOCK: "socket"}
 
@@ -117,7 +125,7 @@ def printable(text: str, longest: int = _LONGEST_REASON) -> str:
     >>> printable("a\x1b[31mb")
     'a�[31mb'
     """
-    text = text if len(text) <= longest else f"{text[:longest]}..."
+    text = text if len(text) <= longest else f"{text[:longest]}…"
     return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
@@ -184,7 +192,9 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     import tomllib
 
     with expecting("file", path, "a TOML file", "pass another file"):
-        content = tomllib.loads(read_bytes(path, most=LONGEST_TOML).decode("utf-8"))
+        text = read_bytes(path, most=LONGEST_TOML).decode("utf-8")
+        _refuse_long_keys(text)
+        content = tomllib.loads(text)
         _refuse_depth(content)
         return content
 
@@ -333,6 +343,20 @@ def _refuse_depth(content: Any) -> None:
         if not level:
             return
     raise ValueError("it is nested too deeply")
+
+
+def _refuse_long_keys(text: str) -> None:
+    """Refuse a key of many dots, at which the parser works as the square of their number."""
+    dots = 0
+    for token in _TOML.finditer(text):
+        if token.lastgroup == "dot":
+            dots += 1
+        elif token.lastgroup == "end":
+            dots = 0
+        elif token.lastgroup == "open":  # a text that does not end: the parser comes no further
+            return
+        if dots > DEEPEST:
+            raise ValueError("it is nested too deeply")
 
 
 def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from simonides.certificate import Certificate, Claim
 from simonides.memory.facts import Facts
 from simonides.memory.storing import setting_of
 from simonides.problems import checked
-from simonides.reading import expecting, parse_json, read_arrays
+from simonides.reading import expecting, limit, parse_json, read_arrays
 from simonides.tensor_files import read_tensors
 from simonides.theory.capacity import capacity_of
 from simonides.writing import replacing
@@ -138,8 +138,14 @@ def packed(memory: AssociativeMemory, *, facts: bool) -> Saved:
 
 
 def layers(weights: Any, factors: tuple[Any, Any] | None) -> dict[str, Any]:
-    """Return the arrays of a map: its weights, or its two factors."""
-    return {"weights": weights} if factors is None else {"left": factors[0], "right": factors[1]}
+    """Return the arrays of a map: its weights, or its two factors, with them where these are too small.
+
+    A file that becomes far larger than it is will not be read.
+    """
+    if factors is None:
+        return {"weights": weights}
+    small = weights.nbytes > limit(sum(factor.nbytes for factor in factors))
+    return {"left": factors[0], "right": factors[1]} | ({"weights": weights} if small else {})
 
 
 def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
@@ -149,18 +155,23 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
     """
     arrays, note = saved.arrays, saved.note
     memory: AssociativeMemory = blank.set_params(**note["params"])
-    dim_in, steps, claimed = int(note["dim_in"]), int(note["n_iter"]), note["proof"]
+    dim_in = arguments.whole("dim_in", note["dim_in"], remedy="save it again")
+    steps = arguments.whole("n_iter", note["n_iter"], least=0, remedy="save it again")
     outputs = checked.matrix("outputs", arrays["outputs"])
     targets = arrays["targets"]
     targets = checked.indices("targets", targets, size=len(targets), below=len(outputs))
     failed = arrays["failed"]
     failed = checked.indices("failed", failed, size=len(failed), below=max(1, len(targets)))
+    if not np.all(np.diff(failed) > 0):
+        raise ValueError("a fact is listed twice as failed")
     weights, factors = _layers(arrays, (outputs.shape[1], dim_in))
     proof = None
-    if claimed is not None:
-        claim, fingerprint = claimed
+    if note["proof"] is not None:
+        claim, fingerprint = note["proof"]
         parts = {name: arrays.get(f"proof_{name}") for name in _PROOF}
         proof = Certificate(Claim(claim), str(fingerprint), **parts)
+        if (proof.claim is Claim.STORABLE) == bool(len(failed)):
+            raise ValueError("its proof is not of what is stored")
     features = _features(note.get("features"), dim_in)
     inputs = arrays.get("inputs")
     if inputs is not None:
@@ -206,6 +217,9 @@ def _layers(arrays: Any, shape: tuple[int, int]) -> tuple[Any, tuple[Any, Any] |
         raise arguments.refuse(
             "factors", (left.shape, right.shape), f"of a {shape} matrix", "save it again"
         )
+    size = 8 * shape[0] * shape[1]
+    if size > limit(sum(array.nbytes for array in arrays.values())):
+        raise ValueError(f"its factors would become a matrix of {size:,} bytes")
     return left @ right.T, (left, right)
 
 
