@@ -26,6 +26,7 @@ import numpy as np
 
 from simonides.arguments import refuse
 from simonides.failures import BadArgumentError
+from simonides.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -117,16 +118,6 @@ def expecting(name: str, path: str | Path, condition: str, remedy: str) -> Itera
         raise
     except _UNREADABLE as error:
         raise _refusal(name, path, condition, _reason(error), remedy) from None
-
-
-def printable(text: str, longest: int = _LONGEST_REASON) -> str:
-    r"""Return text from a file as a terminal may show it: short, and with no character that it would obey.
-
-    >>> printable("a\x1b[31mb")
-    'a�[31mb'
-    """
-    text = text if len(text) <= longest else f"{text[:longest]}…"
-    return "".join(letter if letter.isprintable() else "�" for letter in text)
 
 
 @contextmanager
@@ -272,7 +263,7 @@ def _reading(path: str | Path, condition: str, remedy: str) -> Iterator[IO[bytes
 def _refusal(
     name: str, path: str | Path, condition: str, reason: str, remedy: str
 ) -> UnreadableFileError:
-    reason = printable(reason)
+    reason = printable(reason, _LONGEST_REASON)
     return UnreadableFileError(
         str(refuse(name, str(path), condition, f"{reason}; {remedy}")), reason
     )
@@ -363,7 +354,7 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     mapping = dict(pairs)
     if len(mapping) < len(pairs):
         twice, _ = Counter(key for key, _ in pairs).most_common(1)[0]
-        raise ValueError(f"key {printable(twice)!r} occurs twice")
+        raise ValueError(f"key {printable(twice, _LONGEST_REASON)!r} occurs twice")
     return mapping
 
 

@@ -15,7 +15,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides.reading import expecting, opened, parse_json, printable
+from simonides.reading import expecting, opened, parse_json
+from simonides.text import printable
 
 if TYPE_CHECKING:
     from pathlib import Path

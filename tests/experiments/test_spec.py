@@ -127,7 +127,8 @@ def test_a_file_that_is_no_toml_is_refused_with_the_place(tmp_path):
 
 
 def test_every_combination_is_a_task_once():
-    tasks = expand(spec())
+    tasks = list(expand(spec()))
+    assert expand(spec()).total == len(tasks)
     assert len(tasks) == len(set(tasks)) == 2 * 2 * 2 * 3
     assert len({task.id for task in tasks}) == len(tasks)
     assert {(task.dim, task.facts, task.solver, task.instance) for task in tasks} == {
@@ -141,8 +142,8 @@ def test_every_combination_is_a_task_once():
 
 def test_ensembles_and_candidates_multiply_the_tasks():
     many = spec(ensemble=["unit", "zipf(exponent=2.0)"], candidates=[4, 6], solvers=["hebbian"])
-    tasks = expand(many)
-    assert len(tasks) == 2 * 2 * len(expand(spec(solvers=["hebbian"])))
+    tasks = list(expand(many))
+    assert len(tasks) == 2 * 2 * expand(spec(solvers=["hebbian"])).total == expand(many).total
     assert {(task.ensemble, task.candidates) for task in tasks} == {
         (name, number) for name in ("unit", "gaussian+zipf(exponent=2)") for number in (4, 6)
     }
@@ -156,6 +157,7 @@ def test_ensembles_and_candidates_multiply_the_tasks():
 
 def test_a_threshold_is_one_task_per_instance_whatever_the_loads():
     tasks = expand(spec(solvers=["hebbian", "threshold"]))
+    assert tasks.total == len(list(tasks))
     thresholds = [task for task in tasks if task.solver == "threshold"]
     assert [(task.dim, task.facts) for task in thresholds] == [(5, None)] * 3 + [(8, None)] * 3
 
@@ -165,7 +167,7 @@ def test_loads_become_facts():
         facts = round(facts_at_load(load, dim))
         around = [p * math.log(p) / dim**2 for p in (facts - 0.51, facts + 0.51)]
         assert around[0] < load < around[1]
-    assert expand(spec(facts=[], loads=[0.1], dims=[2]))[0].facts == 2
+    assert next(iter(expand(spec(facts=[], loads=[0.1], dims=[2])))).facts == 2
 
 
 def test_relative_loads_are_in_units_of_the_capacity_at_that_rank():
@@ -181,4 +183,4 @@ def test_relative_loads_are_in_units_of_the_capacity_at_that_rank():
 
 def test_loads_that_come_to_the_same_facts_are_one_task():
     asked = spec(facts=[], loads=[0.5, 0.5001], dims=[6], solvers=["hebbian"], instances=1)
-    assert len(expand(asked)) == 1
+    assert len(list(expand(asked))) == expand(asked).total == 1

@@ -43,7 +43,7 @@ def records():
 @pytest.fixture
 def kept(tmp_path, records):
     """A folder with three batches, of which readers must make one table."""
-    with writing(tmp_path / "run", SPEC, TASKS) as store:
+    with writing(tmp_path / "run", TASKS) as store:
         for batch in (records[4:], records[:2], records[2:4]):
             store.land(batch)
     return tmp_path / "run"
@@ -57,16 +57,16 @@ def test_what_lands_is_read_in_the_order_of_the_spec(kept, records):
 
 
 def test_a_batch_counts_as_soon_as_it_landed_and_readers_need_no_lock(tmp_path, records):
-    with writing(tmp_path, SPEC, TASKS) as store:
+    with writing(tmp_path, TASKS) as store:
         assert (status(tmp_path).done, status(tmp_path).left) == (0, 6)
         store.land(records[:1])
-        assert rows(tmp_path)["id"].to_pylist() == [TASKS[0].id]
+        assert rows(tmp_path)["id"].to_pylist() == [next(iter(TASKS)).id]
         assert status(tmp_path).left == 5
 
 
 def test_compacting_keeps_everything_in_one_file(kept, records):
     before = rows(kept), arrays(kept)
-    with writing(kept, SPEC, TASKS) as store:
+    with writing(kept, TASKS) as store:
         store.compact()
         assert len(list((kept / "rows").iterdir())) == 1
         assert len(list((kept / "arrays").iterdir())) == 1
@@ -77,19 +77,19 @@ def test_compacting_keeps_everything_in_one_file(kept, records):
 def test_compacting_cut_short_leaves_the_same_table(kept):
     before = rows(kept), arrays(kept)
     old = {path: path.read_bytes() for path in kept.rglob("*.parquet")}
-    with writing(kept, SPEC, TASKS) as store:
+    with writing(kept, TASKS) as store:
         store.compact()
     for path, content in old.items():  # as if it had been killed before removing these
         path.write_bytes(content)
     assert (rows(kept), arrays(kept)) == before
-    with writing(kept, SPEC, TASKS) as store:
+    with writing(kept, TASKS) as store:
         assert len(store.statuses) == 6
         assert store.quarantined == []
 
 
 def test_of_several_records_of_a_task_the_latest_counts(tmp_path, records):
-    failed = Record(TASKS[0], TaskStatus.FAILED, 0.1, "no luck")
-    with writing(tmp_path, SPEC, TASKS) as store:
+    failed = Record(next(iter(TASKS)), TaskStatus.FAILED, 0.1, "no luck")
+    with writing(tmp_path, TASKS) as store:
         store.land([failed])
         assert status(tmp_path).reasons == ("1 x failed: no luck",)
         store.land(records[:1])
@@ -105,7 +105,7 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
     for folder in (kept, kept / "rows", kept / "arrays"):
         (folder / f".simonides-{GONE}-{0:024x}.part").write_bytes(b"half a fi")
     assert rows(kept).equals(rows_before)
-    with writing(kept, SPEC, TASKS) as store:
+    with writing(kept, TASKS) as store:
         assert len(store.statuses) == 6
         store.land(records[:1])
     assert not orphan.path.exists()
@@ -116,13 +116,13 @@ def test_leftovers_of_killed_writers_are_removed(kept, records):
 def test_a_run_killed_while_it_began_its_folder_goes_on(tmp_path):
     (tmp_path / "lock").touch()
     (tmp_path / f".simonides-{GONE}-{0:024x}.part").write_bytes(b"{")
-    with writing(tmp_path, SPEC, TASKS):
+    with writing(tmp_path, TASKS):
         assert status(tmp_path).total == 6
 
 
 def test_a_file_that_another_program_is_writing_stays(kept):
     with replacing(kept / "proof.npz") as file:
-        with writing(kept, SPEC, TASKS):
+        with writing(kept, TASKS):
             pass
         file.write(b"proof")
     assert (kept / "proof.npz").read_bytes() == b"proof"
@@ -134,7 +134,7 @@ def test_files_of_the_user_stay_whatever_they_are_called(kept, tmp_path_factory)
     for path in precious:
         path.write_bytes(b"mine")
     (kept / "rows" / "more").symlink_to(elsewhere)
-    with writing(kept, SPEC, TASKS):
+    with writing(kept, TASKS):
         pass
     assert [path.read_bytes() for path in precious] == [b"mine"] * 3
 
@@ -190,7 +190,7 @@ def test_a_damaged_batch_is_set_aside_and_missing(kept, kind, damage):
         with pytest.warns(UserWarning, match="1 damaged files .* left out"):
             assert read_again(kept, kind).num_rows == 4
         assert status(kept).damaged == (kind == "rows")
-    with writing(kept, SPEC, TASKS) as store:
+    with writing(kept, TASKS) as store:
         assert len(store.statuses) == 4
         assert len(store.quarantined) == (0 if (damage, kind) == ("lose", "rows") else
                                           1 if damage == "lose" else 2)  # fmt: skip
@@ -225,7 +225,7 @@ def test_a_run_of_another_version_is_read_but_not_added_to(kept):
     there = fingerprint(kept)
     with (
         pytest.raises(BadArgumentError, match=r"not 0\.0\.9: start a new folder"),
-        writing(kept, SPEC, TASKS),
+        writing(kept, TASKS),
     ):
         pass
     assert rows(kept).equals(before)
@@ -250,7 +250,7 @@ def test_a_damaged_header_is_said_and_the_results_survive_its_removal(kept, cont
     with pytest.raises(BadArgumentError, match=r"a readable run\.json: .* results are kept"):
         rows(kept)
     (kept / "run.json").unlink()
-    with writing(kept, SPEC, TASKS) as store:
+    with writing(kept, TASKS) as store:
         assert len(store.statuses) == 6
     assert rows(kept).equals(before)
 
@@ -259,7 +259,7 @@ def test_folders_of_something_else_are_refused(tmp_path):
     (tmp_path / "thesis.tex").write_text("years of work")
     (tmp_path / "file").write_text("")
     for out, said in ((tmp_path, "thesis.tex|file"), (tmp_path / "file", "a folder")):
-        with pytest.raises(BadArgumentError, match=said), writing(out, SPEC, TASKS):
+        with pytest.raises(BadArgumentError, match=said), writing(out, TASKS):
             pass
     for use in (rows, arrays, status):
         with pytest.raises(BadArgumentError, match="the folder of a sweep"):
@@ -271,14 +271,14 @@ def test_folders_of_something_else_are_refused(tmp_path):
 
 def test_another_spec_in_the_same_folder_measures_only_what_is_new(kept, records):
     more = Spec.of({**SPEC.mapping(), "instances": 4})
-    with writing(kept, more, expand(more)) as store:
+    with writing(kept, expand(more)) as store:
         assert len(set(store.statuses) & {task.id for task in expand(more)}) == 6
     assert status(kept).left == 2
     fewer = Spec.of({**SPEC.mapping(), "instances": 1})
-    with writing(kept, fewer, expand(fewer)):
+    with writing(kept, expand(fewer)):
         pass
     assert rows(kept)["instance"].to_pylist() == [0, 0]
-    with writing(kept, SPEC, TASKS):
+    with writing(kept, TASKS):
         pass
     assert rows(kept).equals(tables(records)[0])  # nothing was thrown away
 

@@ -80,6 +80,6 @@ def measured(out):
             folder = folder_of(out, sweep, place)
             folder.parent.mkdir(parents=True, exist_ok=True)
             tasks = expand(one)
-            with store.writing(folder, one, tasks) as kept:
+            with store.writing(folder, tasks) as kept:
                 kept.land([attempt(task) for task in tasks])
     return Results(out, TINY)

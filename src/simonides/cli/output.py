@@ -11,6 +11,7 @@ import typer
 
 from simonides import arguments
 from simonides.cli import INTERRUPTED
+from simonides.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,15 +19,33 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Solution
 
+_LONGEST_LINE = 2000
+"""Characters of a refusal: some lines of a terminal, of which a list in a file may fill any number."""
+
 
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object; numbers that JSON cannot hold become null."""
-    typer.echo(json.dumps(_plain(answer), indent=2, ensure_ascii=False, allow_nan=False))
+    text = json.dumps(_plain(answer), indent=2, ensure_ascii=False, allow_nan=False)
+    # What a terminal would obey is written as JSON's own escapes.
+    typer.echo(
+        "".join(
+            letter if letter.isprintable() or letter == "\n" else json.dumps(letter)[1:-1]
+            for letter in text
+        )
+    )
 
 
 def print_line(text: str) -> None:
-    """Print one line."""
-    typer.echo(text)
+    """Print text, each of its lines."""
+    typer.echo(printable(text))
+
+
+def print_error(text: str) -> None:
+    """Print one line on standard error."""
+    line = printable(" ".join(text.split()))
+    if len(line) > _LONGEST_LINE:
+        line = f"{line[: _LONGEST_LINE // 2]} ... {line[-_LONGEST_LINE // 2 :]}"
+    typer.echo(f"simonides: {line}", err=True)
 
 
 def print_table(
@@ -42,13 +61,13 @@ def print_table(
     for position, name in enumerate(header):
         table.add_column(name, justify="left" if position == 0 else "right")
     for row in rows:
-        table.add_row(*row)
-    console = Console(highlight=False)
-    # Not the table's own title, which would wrap to its width; brackets in it are no styles.
-    console.print(title, style="bold", markup=False)
+        table.add_row(*map(printable, row))
+    # Names in files are not ours: brackets and colons in them are no styles.
+    console = Console(highlight=False, markup=False, emoji=False)
+    console.print(printable(title), style="bold")  # the table's own would wrap to its width
     console.print(table)
     for note in notes:
-        console.print(Padding(note, (0, 0, 0, 2)), style="dim")
+        console.print(Padding(printable(note), (0, 0, 0, 2)), style="dim")
 
 
 def storing(problem: Problem, rank: int | None) -> str:

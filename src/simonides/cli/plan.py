@@ -13,6 +13,7 @@ import typer
 from simonides import arguments
 from simonides.cli import options, output
 from simonides.formatting import count
+from simonides.text import cell
 
 if TYPE_CHECKING:
     from simonides.planner.model import Layer
@@ -120,7 +121,8 @@ def _csv(layers: list[dict[str, Any]]) -> str:
     flat = []
     for layer in layers:
         lora = layer.pop("lora") or {}
-        flat.append({**layer, **{f"lora_{key}": value for key, value in lora.items()}})
+        adapter = {f"lora_{key}": value for key, value in lora.items()}
+        flat.append({**layer, "name": cell(layer["name"]), **adapter})
     text = io.StringIO()
     writer = csv.DictWriter(text, flat[0].keys(), lineterminator="\n")
     writer.writeheader()
@@ -129,9 +131,7 @@ def _csv(layers: list[dict[str, Any]]) -> str:
 
 
 def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
-    from rich.markup import escape  # names in files are not ours: brackets in them are no styles
-
-    names = [escape(name) for name in answer.names]
+    names = answer.names
     output.print_table(
         f"{answer.model.source}: {answer.candidates:,} candidates competing",
         ["layer", "count", "out x in", "facts each", "bits/param."],
@@ -142,7 +142,7 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
             ),
             ["all matrices", f"{answer.total.matrices:,}", "", *_cells(answer.total)],
         ],
-        [escape(note) for note in answer.notes],
+        answer.notes,
     )
     if answer.total_lora is not None:
         adapters = [row.lora for row in answer.rows if row.lora is not None]
@@ -167,7 +167,7 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
                 *([name, _rank(rank)] for name, rank in zip(names, advice.alone, strict=True)),
                 ["all matrices together", _rank(advice.together)],
             ],
-            [escape(note) for note in advice.notes],
+            advice.notes,
         )
         output.print_line(f"rank_pattern = {json.dumps(advice.rank_pattern)}")
 

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-import typer
-
+from simonides.cli import output
 from simonides.interrupts import PRESSES
 
 if TYPE_CHECKING:
@@ -72,25 +71,26 @@ def counted(items: Iterable[Item], total: int, noun: str, *, quiet: bool) -> Ite
 
 
 @contextmanager
-def tally_bar(*, quiet: bool) -> Iterator[Callable[[Tally], None] | None]:
-    """Yield a callback that shows how a sweep stands: a bar on a terminal, a line at times elsewhere."""
+def tally_bar(*, quiet: bool) -> Iterator[Callable[[Tally], None]]:
+    """Yield a callback that shows how a sweep stands: a bar on a terminal, a line at times elsewhere.
+
+    Quiet, it says only what the sweep is waiting for.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-    if quiet:
-        yield None
-        return
-    console = Console(stderr=True, highlight=False, soft_wrap=True)
+    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
     pace = _Pace()
-    if not console.is_terminal:
+    if quiet or not console.is_terminal:
 
         def say(tally: Tally) -> None:
-            if pace.due(tally):
+            if pace.due(tally) and (tally.note or not quiet):
                 console.print(pace.line(tally))
 
         yield say
         return
-    columns = (SpinnerColumn(), BarColumn(bar_width=24), TextColumn("{task.description}"))
+    words = TextColumn("{task.description}", markup=False)
+    columns = (SpinnerColumn(), BarColumn(bar_width=24), words)
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("starting", total=None)
 
@@ -107,20 +107,27 @@ class _Pace:
     def __init__(self) -> None:
         self._began = self._said = 0.0
         self._first: Tally | None = None
+        self._note = ""
 
     def due(self, tally: Tally) -> bool:
-        """Return whether a line is worth writing now: the first, the last, and one every few seconds."""
-        now = time.monotonic()
-        if self._first is None or tally.left == 0 or now - self._said > _SECONDS_BETWEEN_LINES:
-            self._said = now
-            return True
-        return False
+        """Return whether a line is worth writing now: the first, the last, and one every few seconds.
+
+        Also one for every new note, and none for it a second time.
+        """
+        now, new = time.monotonic(), tally.note != self._note
+        late = now - self._said > _SECONDS_BETWEEN_LINES and not tally.note
+        due = self._first is None or tally.left == 0 or new or late
+        self._note = tally.note
+        self._said = now if due else self._said
+        return due
 
     def line(self, tally: Tally) -> str:
         """Return the tally, the rate and the time left in words."""
         if self._first is None:
             self._first, self._began = tally, time.monotonic()
         text = f"{tally.done:,} of {tally.total:,} done, {tally.failed:,} failed"
+        if tally.note:
+            return f"{text}; {tally.note}"
         new = self._first.left - tally.left
         if not new:
             return text
@@ -139,4 +146,4 @@ def plain_warnings() -> Iterator[None]:
             yield
         finally:
             for warning in heard:
-                typer.echo(f"simonides: {' '.join(str(warning.message).split())}", err=True)
+                output.print_error(str(warning.message))

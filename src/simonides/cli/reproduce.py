@@ -97,8 +97,7 @@ def _bars(*, quiet: bool) -> Iterator[Watch | None]:
                 return
             if show_tally is None:
                 show_tally = sweep.enter_context(tally_bar(quiet=False))
-            if show_tally is not None:
-                show_tally(event)
+            show_tally(event)
 
         yield watch
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from simonides.cli import options, output
 from simonides.cli.progress import plain_warnings, tally_bar
+from simonides.interrupts import Keyboard
 
 if TYPE_CHECKING:
     from simonides.experiments.sweep import Tally
@@ -41,6 +42,7 @@ def run(
     memory_limit: Annotated[
         int | None, typer.Option(help="Megabytes each process may allocate (default: any).")
     ] = None,
+    time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure what the spec asks for and the folder does not hold yet.
@@ -53,6 +55,7 @@ def run(
     from simonides import arguments
     from simonides.experiments.spec import read_spec
     from simonides.experiments.sweep import run as run_sweep
+    from simonides.experiments.sweep import status as sweep_status
 
     if memory_limit is not None:
         arguments.whole("memory_limit", memory_limit, remedy="pass it in megabytes")
@@ -60,7 +63,7 @@ def run(
     if dask is not None:
         # A lost scheduler is said in one line; Dask's own log of it is a page.
         logging.getLogger("distributed.client").addFilter(lambda _: False)
-    with plain_warnings(), tally_bar(quiet=as_json) as watch:
+    with plain_warnings(), tally_bar(quiet=as_json) as watch, Keyboard() as keyboard:
         tally = run_sweep(
             measurements,
             out,
@@ -68,9 +71,13 @@ def run(
             dask=dask,
             retry_failed=retry_failed,
             memory_limit=None if memory_limit is None else memory_limit * _MEGABYTE,
+            time_limit=time_limit,
             watch=watch,
         )
-    _print(out, tally, as_json)
+    if keyboard.interrupted:
+        tally = sweep_status(out)
+    _print(out, tally, as_json, interrupted=keyboard.interrupted)
+    output.end(interrupted=keyboard.interrupted)
     if tally.failed:
         raise typer.Exit(_SOME_FAILED)
 
@@ -102,12 +109,21 @@ def export(
     with plain_warnings():
         rows = export_sweep(folder, file)
     if as_json:
-        output.print_json({**_record(folder, sweep_status(folder)), "rows": rows, "file": file})
+        record = _record(folder, sweep_status(folder))
+        output.print_json({**record, "rows": rows, "file": file})
     else:
         output.print_line(f"{file}: {rows:,} rows")
 
 
-def _record(folder: str, tally: Tally) -> dict[str, int | str | list[str]]:
+def _record(folder: str, tally: Tally, *, interrupted: bool = False) -> dict[str, Any]:
+    notes = []
+    if interrupted or tally.timed_out:
+        cause = "Interrupted" if interrupted else "Out of time"
+        notes.append(f"{cause}: what was finished by then is kept; the same command goes on.")
+    if tally.failed:
+        notes.append("'sweep run --retry-failed' measures what failed once more.")
+    if tally.damaged:
+        notes.append(f"{tally.damaged} files are damaged; 'sweep run' measures theirs anew.")
     return {
         "done": tally.done,
         "failed": tally.failed,
@@ -115,23 +131,17 @@ def _record(folder: str, tally: Tally) -> dict[str, int | str | list[str]]:
         "left": tally.left,
         "damaged": tally.damaged,
         "reasons": list(tally.reasons),
+        "interrupted": interrupted,
+        "notes": notes,
         "out": folder,
     }
 
 
-def _print(folder: str, tally: Tally, as_json: bool) -> None:
+def _print(folder: str, tally: Tally, as_json: bool, *, interrupted: bool = False) -> None:
+    record = _record(folder, tally, interrupted=interrupted)
     if as_json:
-        output.print_json(_record(folder, tally))
+        output.print_json(record)
         return
-    rows = [
-        ["done", f"{tally.done:,}"],
-        ["failed", f"{tally.failed:,}"],
-        ["left", f"{tally.left:,}"],
-        ["in all", f"{tally.total:,}"],
-    ]
-    notes = list(tally.reasons)
-    if tally.failed:
-        notes.append("'sweep run --retry-failed' measures them once more.")
-    if tally.damaged:
-        notes.append(f"{tally.damaged} files are damaged; 'sweep run' measures theirs anew.")
-    output.print_table(f"Tasks in {folder}", ["", ""], rows, notes)
+    names = {"done": "done", "failed": "failed", "left": "left", "total": "in all"}
+    rows = [[words, f"{record[name]:,}"] for name, words in names.items()]
+    output.print_table(f"Tasks in {folder}", ["", ""], rows, [*tally.reasons, *record["notes"]])

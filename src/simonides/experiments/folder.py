@@ -1,6 +1,6 @@
 """A sweep's folder: what it says about itself, who writes to it, and what in it is ours.
 
-``run.json`` holds format, version, spec, and the tasks in their order. ``lock`` is held by the one
+``run.json`` holds format, version, spec, and what loads came to in facts. ``lock`` is held by the one
 writer; the system keeps it, not the file, so that a run that was killed holds none.
 """
 
@@ -15,14 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from simonides import __version__, arguments
+from simonides import __version__, arguments, reading
+from simonides.experiments.expand import Tasks, expand
 from simonides.experiments.spec import Spec
-from simonides.failures import BadArgumentError
 from simonides.writing import leftovers, write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
+
+    from simonides.failures import BadArgumentError
 
 FORMAT = 1
 """Of the folder; a reader of another number refuses it."""
@@ -31,6 +33,9 @@ KINDS = ("rows", "arrays")
 """The folders of shards."""
 
 _HEADER = "run.json"
+_UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
+"""What a header of another shape raises on its way to a spec."""
+
 _OWN = {"lock", _HEADER, "quarantine", *KINDS}
 
 _HOLDER = re.compile(rb"(process \d+)?")
@@ -44,29 +49,26 @@ _MOST_READ = 64
 class Header:
     """The contents of ``run.json``."""
 
-    spec: Spec
-    tasks: tuple[str, ...]
+    tasks: Tasks
     version: str = __version__
 
     def write(self, folder: Path) -> None:
         """Write it to a run's folder."""
-        content = {
-            "format": FORMAT,
-            "version": self.version,
-            "spec": self.spec.mapping(),
-            "tasks": self.tasks,
-        }
+        spec = self.tasks.spec
+        content = {"format": FORMAT, "version": self.version, "spec": spec.mapping()}
+        if not spec.facts:  # what loads came to, which follows from this version's theory
+            content["facts"] = [list(facts) for facts in self.tasks.amounts.values()]
         write_whole(folder / _HEADER, json.dumps(content, indent=1).encode())
 
 
 def read_header(folder: Path) -> Header | None:
     """Return a folder's header, or None if it has none."""
     try:
-        content = json.loads((folder / _HEADER).read_text(encoding="utf-8"))
-        made_by, version = content["format"], content["version"]
+        content = reading.read_json(folder / _HEADER)
+        made_by, version = content["format"], str(content["version"])
     except FileNotFoundError:
         return None
-    except (ValueError, TypeError, KeyError) as error:
+    except _UNREADABLE as error:
         raise _damaged(folder, error) from None
     if made_by != FORMAT:
         raise _refused(
@@ -75,11 +77,20 @@ def read_header(folder: Path) -> Header | None:
             f"simonides {version} wrote it and can read it; nothing was changed",
         )
     try:
-        return Header(Spec.of(content["spec"]), tuple(content["tasks"]), version)
-    except (BadArgumentError, TypeError, KeyError) as error:
+        return Header(_tasks(Spec.of(content["spec"]), content.get("facts")), version)
+    except _UNREADABLE as error:
         if version != __version__:
             raise other_version(folder, version) from None
         raise _damaged(folder, error) from None
+
+
+def _tasks(spec: Spec, facts: Sequence[Sequence[int]] | None) -> Tasks:
+    """Return the tasks of a spec, at the numbers of facts that its run wrote down if it did."""
+    tasks = expand(spec)
+    if facts is None:
+        return tasks
+    places = [{int(number): place for place, number in enumerate(cell)} for cell in facts]
+    return Tasks(spec, dict(zip(tasks.amounts, places, strict=True)))
 
 
 def other_version(folder: Path, version: str) -> BadArgumentError:
@@ -158,11 +169,9 @@ def _foreign(folder: Path) -> BadArgumentError:
 
 
 def _damaged(folder: Path, error: Exception) -> BadArgumentError:
-    return _refused(
-        folder,
-        f"a run with a readable {_HEADER}",
-        f"{type(error).__name__}; remove that file and run the spec again, results are kept",
-    )
+    reason = getattr(error, "reason", type(error).__name__)
+    remedy = f"{reason}; remove that file and run the spec again, results are kept"
+    return _refused(folder, f"a run with a readable {_HEADER}", remedy)
 
 
 def _refused(folder: Path, condition: str, remedy: str) -> BadArgumentError:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass, fields
 from enum import StrEnum
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from simonides import __version__
+from simonides.experiments.local import TRIES
 from simonides.experiments.measure import Measurement, measure, warm_up
+from simonides.experiments.task import options_text
 from simonides.theory.setting import load as load_of
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ def attempt(task: Task) -> Record:
     else:
         return Record(task, TaskStatus.DONE, time.perf_counter() - began, measurement=measurement)
     return Record(task, status, time.perf_counter() - began, " ".join(reason.split()))
+
+
+def killed(task: Task, seconds: float, reason: str) -> Record:
+    """Return the record of a task that was begun as often as it may be."""
+    return Record(task, TaskStatus.KILLED, seconds, f"{TRIES} times {reason}")
 
 
 _TYPES = {"str": pa.string(), "int": pa.int64(), "float": pa.float64()}
@@ -123,7 +129,7 @@ def _row(record: Record) -> dict[str, Any]:
         "id": task.id,
         "load": load,
         "rank": task.dim if task.rank is None else task.rank,
-        "options": json.dumps(dict(task.options), sort_keys=True),
+        "options": options_text(task.options),
         "problem_seed": task.problem_seed,
         "solver_seed": task.solver_seed,
         "status": str(record.status),

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import tomllib
+import math
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from simonides import arguments
+from simonides import arguments, reading
 from simonides.experiments.task import THRESHOLD
 from simonides.failures import BadArgumentError
 from simonides.problems.ensembles import PROBLEMS, ensemble
@@ -17,6 +16,7 @@ from simonides.solvers.methods import METHODS, named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from pathlib import Path
 
     from simonides.solvers.methods import Option
 
@@ -25,6 +25,9 @@ AMOUNTS = ("loads", "relative_loads", "facts")
 
 _MOST_DIM, _MOST_FACTS, _MOST_INSTANCES = 10**5, 10**8, 10**6
 """Beyond what any machine measures, and below where a mistyped number of tasks fills the memory."""
+
+_MOST_COMBINATIONS = 10**6
+"""Of all that a spec lists, beside instances: more than anyone reads, and a table that any memory holds."""
 
 _MOST_SEED = 2**63 - 1
 """The largest integer that a column of the results holds."""
@@ -96,10 +99,8 @@ class Spec:
 
 def read_spec(path: str | Path) -> Spec:
     """Return the spec in a TOML file."""
-    try:
-        keys = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise arguments.refuse("spec", str(path), "a TOML file", str(error)) from None
+    with reading.expecting("spec", path, "a TOML file", "see docs/experiments.md"):
+        keys = reading.read_toml(path)
     try:
         return Spec.of(keys)
     except BadArgumentError as error:
@@ -129,11 +130,13 @@ class Key:
         if not isinstance(value, (list, tuple)) or not (value or key in AMOUNTS):
             raise arguments.refuse(key, value, "a list of at least one", f"pass {self.allowed}")
         items = tuple(self.check(f"{key}[{place}]", item) for place, item in enumerate(value))
+        seen = set()
         for place, item in enumerate(items):
-            if item in items[:place]:
+            if item in seen:
                 raise arguments.refuse(
                     f"{key}[{place}]", value[place], "new", "drop the repetition"
                 )
+            seen.add(item)
         return items
 
 
@@ -226,6 +229,15 @@ KEYS: Mapping[str, Key] = {
 
 def _consistent(spec: Spec) -> Spec:
     """Return the spec if its keys go together."""
+    lists = [
+        value for field in fields(spec) if isinstance(value := getattr(spec, field.name), tuple)
+    ]
+    combinations = math.prod(len(values) or 1 for values in lists)
+    if combinations > _MOST_COMBINATIONS:
+        raise BadArgumentError(
+            f"the lists of a spec must have at most {_MOST_COMBINATIONS:,} combinations, "
+            f"not {combinations:,}: split it into several"
+        )
     for law, problem, candidates in product(spec.ensembles, spec.problems, spec.candidates):
         ensemble(law).check(problem, candidates)
     amounts = [key for key in AMOUNTS if getattr(spec, key)]

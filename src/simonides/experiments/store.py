@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import hashlib
 import re
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from simonides import __version__, arguments
+from simonides import __version__, arguments, reading
 from simonides.experiments import record
 from simonides.experiments.folder import (
     KINDS,
@@ -29,17 +30,20 @@ from simonides.experiments.folder import (
     read_header,
 )
 from simonides.experiments.record import TaskStatus
+from simonides.threads import shares
 from simonides.writing import leftovers, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from simonides.experiments.expand import Tasks
     from simonides.experiments.record import Record
-    from simonides.experiments.spec import Spec
-    from simonides.experiments.task import Task
 
 _SCHEMAS = dict(zip(KINDS, (record.ROWS, record.ARRAYS), strict=True))
 _NAME = re.compile(r"(\d{8})-([0-9a-f]{32})\.parquet")
+
+_LARGEST = 2**27
+"""Bytes of a shard's tables, so that a reader may refuse files that claim to become twice that."""
 
 _LISTINGS = 5
 """Times a reader lists a folder whose shards are joined meanwhile: writers join them once, at their end."""
@@ -54,18 +58,19 @@ class Shard:
     digest: str
 
     def read(self) -> pa.Table | None:
-        """Return its table, or None if its bytes are not those that were written."""
-        content = self.path.read_bytes()
-        if _digest(content) != self.digest:
-            return None
-        # On this thread alone: pools of threads may still be starting when a short run ends, and abort it.
-        return pq.ParquetFile(pa.BufferReader(content), pre_buffer=False).read(use_threads=False)
+        """Return its table, or None if its bytes are not those that were written, or not by us."""
+        refused = reading.expecting("file", self.path, "a shard", "run the sweep again")
+        with suppress(reading.UnreadableFileError), refused:
+            content = reading.read_bytes(self.path, most=2 * _LARGEST)
+            if _digest(content) == self.digest:
+                return _checked(reading.parse_parquet(content), _SCHEMAS[self.path.parent.name])
+        return None
 
 
 def shards(folder: Path) -> list[Shard]:
     """Return a folder's shards, oldest first."""
     names = [(path, _NAME.fullmatch(path.name)) for path in folder.glob("*.parquet")]
-    ours = [Shard(path, int(name[1]), name[2]) for path, name in names if name]
+    ours = [Shard(path, int(name[1]), name[2]) for path, name in names if name and path.is_file()]
     return sorted(ours, key=lambda shard: shard.number)
 
 
@@ -92,22 +97,29 @@ class Contents:
 class Store:
     """A run's folder, open for writing; made by ``writing``."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, tasks: Tasks) -> None:
         self._folder = folder
+        self._tasks = tasks
         self._next = 0
         self.statuses: dict[str, TaskStatus] = {}
+        self.done = 0
         self.quarantined: list[Path] = []
 
     def land(self, records: Sequence[Record]) -> None:
         """Keep a batch: all of its records, or after a crash none."""
         if not records:
             return
-        rows, arrays = record.tables(records)
-        self._write(rows, arrays)
-        self.statuses.update({landed.task.id: landed.status for landed in records})
+        self._write(*record.tables(records))
+        for landed in records:
+            self._note(landed.task.id, landed.status)
+
+    def _note(self, name: str, status: TaskStatus) -> None:
+        ends = status, self.statuses.get(name)
+        self.done += (ends[0] is TaskStatus.DONE) - (ends[1] is TaskStatus.DONE)
+        self.statuses[name] = status
 
     def compact(self) -> None:
-        """Turn all shards into one, so that reading is quick."""
+        """Turn all shards into one, or few of a size that is quick to read."""
         old = {kind: shards(self._folder / kind) for kind in KINDS}
         if len(old["rows"]) < 2:
             return
@@ -117,7 +129,13 @@ class Store:
             if len(tables) < len(old[kind]):
                 return  # the next run sets the damaged one aside
             merged[kind] = _joined(kind, tables)
-        self._write(merged["rows"], merged["arrays"])
+        rows, arrays = merged.values()
+        pieces = 1 + (rows.nbytes + arrays.nbytes) // _LARGEST
+        if len(old["rows"]) <= pieces:
+            return
+        for piece in shares(rows.num_rows, pieces):
+            part = rows[piece]
+            self._write(part, arrays.filter(pc.is_in(arrays["id"], part["id"].combine_chunks())))
         # Rows go first: arrays without rows are leftovers, rows without arrays would be damage.
         for kind in KINDS:
             for shard in old[kind]:
@@ -137,14 +155,18 @@ class Store:
             for part in leftovers(folder):
                 part.unlink()
         arrays = {shard.number: shard for shard in present["arrays"]}
+        sound = []
         for shard in present["rows"]:
             beside = arrays.pop(shard.number, None)
             rows = shard.read()
             if rows is None or beside is None or beside.read() is None:
                 self._set_aside([shard, *([beside] if beside else [])])
-                continue
-            ends = zip(rows["id"].to_pylist(), rows["status"].to_pylist(), strict=True)
-            self.statuses.update({name: TaskStatus(status) for name, status in ends})
+            else:
+                sound.append(rows)
+        table = _joined("rows", sound)
+        names, statuses = table["id"].to_pylist(), table["status"].to_pylist()
+        for place in self._tasks.ordered(table):
+            self._note(names[place], TaskStatus(statuses[place]))
         for orphan in arrays.values():
             orphan.path.unlink()
 
@@ -157,7 +179,7 @@ class Store:
 
 
 @contextmanager
-def writing(out: str | Path, spec: Spec, tasks: Sequence[Task]) -> Iterator[Store]:
+def writing(out: str | Path, tasks: Tasks) -> Iterator[Store]:
     """Open a run's folder for writing, made if need be, with its lock held.
 
     Refused are folders of something else, of another version, or in which a sweep is running.
@@ -169,37 +191,42 @@ def writing(out: str | Path, spec: Spec, tasks: Sequence[Task]) -> Iterator[Stor
             raise other_version(folder, before.version)
         for kind in KINDS:
             own_folder(folder / kind)
-        header = Header(spec, tuple(task.id for task in tasks))
+        header = Header(tasks)
         if header != before:
             header.write(folder)
-        store = Store(folder)
+        store = Store(folder, tasks)
         store.tidy()
         yield store
 
 
 def read(out: str | Path, kind: str) -> Contents:
     """Return what a run's folder holds of ``"rows"`` or ``"arrays"``, while it is written to or not."""
-    header = read_header(Path(out))
+    folder = Path(out)
+    header = read_header(folder)
     if header is None:
         raise arguments.refuse(
             "out", str(out), "the folder of a sweep", "name one that 'sweep run --out' wrote"
         )
-    tables = _tables(Path(out) / kind)
+    rows, damaged = _whole(folder, "rows")
+    rows = _taken(rows, header.tasks.ordered(rows))
+    if kind == "rows":
+        return Contents(header, rows, damaged)
+    arrays, damaged = _whole(folder, kind)
+    places = {name: place for place, name in enumerate(arrays["id"].to_pylist())}
+    ordered = [places[name] for name in rows["id"].to_pylist() if name in places]
+    return Contents(header, _taken(arrays, ordered), damaged)
+
+
+def _whole(folder: Path, kind: str, listings: int = _LISTINGS) -> tuple[pa.Table, int]:
+    """Return a folder's shards as one table, and how many of them are damaged."""
+    try:
+        tables = [shard.read() for shard in shards(folder / kind)]
+    except FileNotFoundError:  # joined with others since it was listed
+        if listings == 1:
+            raise
+        return _whole(folder, kind, listings - 1)
     sound = [table for table in tables if table is not None]
-    whole = _joined(kind, sound)
-    places = {name: place for place, name in enumerate(whole["id"].to_pylist())}
-    ordered = [places[name] for name in header.tasks if name in places]
-    return Contents(header, whole.take(pa.array(ordered, pa.int64())), len(tables) - len(sound))
-
-
-def _tables(folder: Path) -> list[pa.Table | None]:
-    for listing in range(_LISTINGS):
-        try:
-            return [shard.read() for shard in shards(folder)]
-        except FileNotFoundError:  # joined with others since it was listed
-            if listing == _LISTINGS - 1:
-                raise
-    return []
+    return _joined(kind, sound), len(tables) - len(sound)
 
 
 def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
@@ -209,7 +236,28 @@ def _joined(kind: str, tables: Sequence[pa.Table]) -> pa.Table:
     last = {name: place for place, name in enumerate(table["id"].to_pylist())}
     if len(last) == table.num_rows:
         return table
-    return table.take(pa.array(last.values(), pa.int64()))
+    return _taken(table, list(last.values()))
+
+
+def _taken(table: pa.Table, places: list[int]) -> pa.Table:
+    return table.take(pa.array(places, pa.int64()))
+
+
+def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns that are ours, or raise ``ValueError`` if one of them is not as we write it."""
+    table = table.select([name for name in schema.names if name in table.column_names])
+    for field in schema:
+        if field.name not in table.column_names:
+            sound = field.nullable  # added since that table was written
+        else:
+            column = table[field.name]
+            sound = column.type == field.type and (field.nullable or not column.null_count)
+        if not sound:
+            raise ValueError(f"{field.name} is not as we write it")
+    if "status" in schema.names:
+        for status in table["status"].unique().to_pylist():
+            TaskStatus(status)
+    return table
 
 
 def _digest(content: bytes) -> str:

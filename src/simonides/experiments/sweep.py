@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import time
 import warnings
 from collections import Counter
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv
@@ -19,13 +21,15 @@ from simonides import arguments
 from simonides.experiments import store as stores
 from simonides.experiments.cluster import checked_address, cluster_batches
 from simonides.experiments.expand import expand
-from simonides.experiments.local import local_batches
-from simonides.experiments.record import TaskStatus
+from simonides.experiments.local import OutOfTimeError, pooled
+from simonides.experiments.record import TaskStatus, attempt, killed
+from simonides.text import cell
 from simonides.writing import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Sequence
+    from collections.abc import Callable, Generator, Iterator
 
+    from simonides.experiments.expand import Tasks
     from simonides.experiments.record import Record
     from simonides.experiments.spec import Spec
     from simonides.experiments.store import Contents, Store
@@ -40,6 +44,7 @@ class Tally:
     """How a sweep stands: tasks in all, done, and failed for whatever reason.
 
     ``damaged`` counts files that cannot be read; ``reasons`` are those of failures, most frequent first.
+    ``note`` says what a run is waiting for; ``timed_out`` that its time limit ended it.
     """
 
     total: int
@@ -47,6 +52,8 @@ class Tally:
     failed: int
     damaged: int = 0
     reasons: tuple[str, ...] = ()
+    note: str = ""
+    timed_out: bool = False
 
     @property
     def left(self) -> int:
@@ -62,6 +69,7 @@ def run(
     dask: str | None = None,
     retry_failed: bool = False,
     memory_limit: int | None = None,
+    time_limit: float | None = None,
     watch: Callable[[Tally], None] | None = None,
 ) -> Tally:
     """Measure what a spec asks for and the folder ``out`` does not hold yet.
@@ -69,8 +77,10 @@ def run(
     Every task is kept as soon as it is finished: a run that is interrupted or killed loses those under way.
     Tasks run on ``workers`` processes (one per core), each allowed to allocate ``memory_limit`` bytes,
     or on the Dask cluster at the address ``dask``. A task that fails is a record with its reason,
-    left alone later unless ``retry_failed``. Files whose bytes have changed are set aside and their tasks
-    measured anew. ``watch`` is called at the start and after every batch.
+    left alone later unless ``retry_failed``; one whose process is killed is begun `TRIES` times by itself.
+    Files whose bytes have changed are set aside and their tasks measured anew. After ``time_limit`` seconds
+    what is finished is the answer, and ``timed_out`` says so. ``watch`` is called at the start and after
+    every batch.
 
     Raises ``BadArgumentError`` for a folder that is in use, of another version or of something else, and
     ``StorageError`` for a full disk; what was kept stays.
@@ -86,27 +96,38 @@ def run(
             )
     if dask is not None:
         checked_address(dask)
+    deadline = math.inf
+    if time_limit is not None:
+        time_limit = arguments.real(
+            "time_limit", time_limit, least=0, remedy="pass a number of seconds"
+        )
+        deadline = time.monotonic() + time_limit
     tasks = expand(spec)
-    with stores.writing(out, spec, tasks) as store:
+    timed_out = False
+    with stores.writing(out, tasks) as store:
         if store.quarantined:
             warnings.warn(
                 f"{len(store.quarantined)} damaged files were moved to "
                 f"{Path(out) / 'quarantine'}; their tasks are measured again",
                 stacklevel=2,
             )
+
+        def tell(note: str = "") -> None:
+            if watch is not None:
+                failed = len(store.statuses) - store.done
+                watch(Tally(tasks.total, store.done, failed, note=note))
+
+        tell()
         missing = _missing(tasks, store, retry_failed)
-        if watch is not None:
-            watch(_tally(tasks, store))
-        if missing:
-            batches = (
-                local_batches(missing, count, memory_limit)
-                if dask is None
-                else cluster_batches(missing, dask)
-            )
-            with closing(batches):
-                _keep(batches, store, lambda: watch(_tally(tasks, store)) if watch else None)
+        batches = (
+            pooled(attempt, missing, count, killed, deadline=deadline, memory_limit=memory_limit)
+            if dask is None
+            else cluster_batches(missing, dask, deadline=deadline, tell=tell)
+        )
+        with closing(batches):
+            timed_out = _keep(batches, store, tell)
         store.compact()
-    return status(out)
+    return replace(status(out), timed_out=timed_out)
 
 
 def status(out: str | Path) -> Tally:
@@ -118,7 +139,7 @@ def status(out: str | Path) -> Tally:
     )
     failed = failures.total()
     return Tally(
-        len(contents.header.tasks),
+        contents.header.tasks.total,
         len(ends) - failed,
         failed,
         contents.damaged,
@@ -156,12 +177,21 @@ def export(out: str | Path, path: str | Path) -> int:
     table, header = contents.table, contents.header
     sink = pa.BufferOutputStream()
     if target.suffix == ".csv":
-        pyarrow.csv.write_csv(table, sink)
+        pyarrow.csv.write_csv(_shown(table), sink)
     else:
-        origin = {"spec": json.dumps(header.spec.mapping()), "version": header.version}
+        origin = {"spec": json.dumps(header.tasks.spec.mapping()), "version": header.version}
         pq.write_table(table.replace_schema_metadata(origin), sink, compression="zstd")
     write_whole(target, sink.getvalue().to_pybytes())
     return int(table.num_rows)
+
+
+def _shown(table: pa.Table) -> pa.Table:
+    """Return a table whose texts a spreadsheet shows and does not compute."""
+    for place, field in enumerate(table.schema):
+        if pa.types.is_string(field.type):
+            texts = [text and cell(text) for text in table[field.name].to_pylist()]
+            table = table.set_column(place, field, pa.array(texts, field.type))
+    return table
 
 
 def _read(out: str | Path, kind: str) -> Contents:
@@ -175,40 +205,33 @@ def _read(out: str | Path, kind: str) -> Contents:
     return contents
 
 
-def _keep(batches: Generator[list[Record]], store: Store, watch: Callable[[], None]) -> None:
+def _keep(batches: Generator[list[Record]], store: Store, tell: Callable[[], None]) -> bool:
+    """Keep what comes, and return whether the time limit ended it."""
     unkept: list[Record] = []
     try:
         for batch in batches:
             unkept = batch
             store.land(batch)
             unkept = []
-            watch()
+            tell()
     except KeyboardInterrupt:
         store.land(unkept)  # which may have landed just before; twice does no harm
         raise
+    except OutOfTimeError:
+        return True
+    return False
 
 
-def _missing(tasks: Sequence[Task], store: Store, retry_failed: bool) -> list[Task]:
-    """Return what is to be measured, largest first: what takes longest should not come last.
-
-    Tasks of one instance follow each other, so that a process need not draw it anew for each.
-    """
-
-    def settled(task: Task) -> bool:
-        status = store.statuses.get(task.id)
-        return status is TaskStatus.DONE or (status is not None and not retry_failed)
-
-    return sorted((task for task in tasks if not settled(task)), key=_order)
-
-
-def _order(task: Task) -> tuple[Any, ...]:
-    return -task.dim, task.problem, task.instance, -(task.facts or task.dim**2)
-
-
-def _tally(tasks: Sequence[Task], store: Store) -> Tally:
-    statuses = [store.statuses[task.id] for task in tasks if task.id in store.statuses]
-    done = statuses.count(TaskStatus.DONE)
-    return Tally(len(tasks), done, len(statuses) - done)
+def _missing(tasks: Tasks, store: Store, retry_failed: bool) -> Iterator[Task]:
+    """Yield what is to be measured."""
+    if len(store.statuses) == tasks.total and not (retry_failed and store.done < tasks.total):
+        return
+    settled = {
+        name
+        for name, status in store.statuses.items()
+        if status is TaskStatus.DONE or not retry_failed
+    }
+    yield from (task for task in tasks.largest_first() if task.id not in settled)
 
 
 def _cores() -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from dataclasses import MISSING, asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -84,14 +84,11 @@ class Task:
     @property
     def _inputs(self) -> dict[str, Any]:
         """What the task is named by: inputs that came later are left out where they change nothing."""
-        later = {
-            field.name: field.default for field in fields(self) if field.default is not MISSING
-        }
-        inputs = asdict(self)
+        inputs = {name: getattr(self, name) for name in _DEFAULTS}
         inputs["solver"] = _FIRST_NAMES.get(self.solver, self.solver)
         if self.solver == "margin" and "margin_gap" in dict(self.options):
             inputs["solver"] = "decide"  # which had that option
-        return {name: inputs[name] for name in inputs if later.get(name, MISSING) != inputs[name]}
+        return {name: value for name, value in inputs.items() if _DEFAULTS[name] != value}
 
     def draw(self, facts: int) -> Problem:
         """Return the instance's first facts."""
@@ -102,6 +99,14 @@ class Task:
             problem=self.problem,
             seed=self.problem_seed,
         )
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Task)}
+
+
+def options_text(options: tuple[tuple[str, Option], ...]) -> str:
+    """Return options as the results hold them."""
+    return json.dumps(dict(options), sort_keys=True)
 
 
 def rank_of(dim: int, fraction: float) -> int | None:
