@@ -106,9 +106,10 @@ def test_an_interrupt_keeps_what_is_finished(waited, tmp_path):
     wait_for(process, out, 1)
     workers = children(process.pid)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    _, errors = process.communicate()
+    printed, errors = process.communicate()
     assert process.returncode == 130
     assert errors.endswith("simonides: interrupted\n")
+    assert "Interrupted: what was finished by then is kept" in " ".join(printed.split())
     assert "Traceback" not in errors
     assert not any(map(alive, workers))
     finished = rows(out)
@@ -135,21 +136,61 @@ def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed,
     assert same_results(undisturbed / "run", tmp_path)
 
 
-def test_a_killed_worker_costs_one_task_which_is_retried_on_request(waited, tmp_path):
+def test_a_killed_worker_costs_nothing(waited, tmp_path):
     spec = patient(tmp_path / "spec.toml")
     out = tmp_path / "run"
     process = start(spec, out, "--workers", "2", "--json")
     os.kill(at_work(tmp_path)[0], signal.SIGKILL)
     (tmp_path / "go").touch()
     output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    tally = json.loads(output)
+    assert (tally["done"], tally["failed"], tally["total"]) == (6, 0, 6)
+    assert same_measurements(waited, out)
+
+
+def test_a_task_that_kills_its_process_is_tried_thrice_and_retried_on_request(waited, tmp_path):
+    spec = patient(tmp_path / "spec.toml", instances=1)
+    out = tmp_path / "run"
+    process = start(spec, out, "--workers", "1", "--json")
+    killed = set()
+    for times in (1, 2, 3):
+        (worker,) = set(at_work(tmp_path, times)) - killed
+        os.kill(worker, signal.SIGKILL)
+        killed.add(worker)
+    output, errors = process.communicate()
     assert process.returncode == 1, errors
     tally = json.loads(output)
-    assert (tally["done"], tally["failed"], tally["total"]) == (5, 1, 6)
-    assert tally["reasons"] == ["1 x killed: its process ended with signal SIGKILL"]
+    assert (tally["done"], tally["failed"]) == (1, 1)
+    assert tally["reasons"] == ["1 x killed: 3 times its process ended with signal SIGKILL"]
+    (tmp_path / "go").touch()
     again = run_sweep(spec, out, "--json")
     assert (again.returncode, json.loads(again.stdout)["failed"]) == (1, 1)
     ended = run_sweep(spec, out, "--retry-failed", "--json")
     assert (ended.returncode, json.loads(ended.stdout)["failed"]) == (0, 0)
+
+
+def test_a_worker_killed_while_it_starts_is_replaced(tmp_path):
+    spec = write_spec(tmp_path / "spec.toml", instances=1)
+    process = start(spec, tmp_path / "run", "--workers", "1", "--json")
+    (worker,) = wait_until(lambda: children(process.pid))  # importing what it needs
+    os.kill(worker, signal.SIGKILL)
+    output, errors = process.communicate()
+    assert process.returncode == 0, errors
+    assert json.loads(output)["done"] == 2
+
+
+def test_out_of_time_what_is_finished_is_the_answer_and_the_rest_goes_on(waited, tmp_path):
+    spec = patient(tmp_path / "spec.toml")
+    out = tmp_path / "run"
+    ended = run_sweep(spec, out, "--workers", "2", "--time-limit", "5", "--json")
+    tally = json.loads(ended.stdout)
+    assert ended.returncode == 0, ended.stderr
+    assert tally["left"] >= 3  # those that wait
+    assert tally["interrupted"] is False
+    assert tally["notes"][0].startswith("Out of time: what was finished by then is kept")
+    (tmp_path / "go").touch()
+    assert run_sweep(spec, out).returncode == 0
     assert same_measurements(waited, out)
 
 

@@ -70,6 +70,21 @@ def print_table(
         console.print(Padding(printable(note), (0, 0, 0, 2)), style="dim")
 
 
+def answer(
+    record: dict[str, Any],
+    title: str,
+    rows: Iterable[Sequence[str]],
+    *,
+    as_json: bool,
+    header: Sequence[str] = ("", ""),
+) -> None:
+    """Print a record as JSON, or its rows and its notes as a table."""
+    if as_json:
+        print_json(record)
+    else:
+        print_table(title, header, rows, record.get("notes", ()))
+
+
 def storing(problem: Problem, rank: int | None) -> str:
     """Return the title of an answer about storing a problem's facts."""
     bound = "" if rank is None else f" of rank {rank}"

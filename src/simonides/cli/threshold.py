@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simonides.experiments.thresholds import Thresholds
 
 _FEWEST = 2
-"""Instances from which there is a standard error, and an interrupted measurement says something."""
+"""Instances from which an interrupted measurement says something: it has a standard error."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,7 @@ def threshold(
     workers: Annotated[
         int | None, typer.Option(help="Processes to share the work (default: one per core).")
     ] = None,
+    time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
 ) -> None:
     """Measure how many facts can be stored, instance by instance, and compare with theory.
@@ -78,34 +79,32 @@ def threshold(
                 instances=instances,
                 seed=seed,
                 workers=workers,
+                time_limit=time_limit,
                 watch=keep,
             )
         except KeyboardInterrupt:
             if measured is None or len(measured.facts) < _FEWEST:
                 raise
     number = len(measured.facts)
-    record = {**_record(measured, drawn.ensemble), "interrupted": number < instances}
-    if as_json:
-        output.print_json(record)
-    else:
-        bound = "" if drawn.rank is None else f", rank {drawn.rank}"
-        plural = "" if number == 1 else "s"
-        title = (
-            f"{number} {drawn.problem} instance{plural} in a {dim_out:,} x {dim_in:,} matrix{bound}"
-        )
-        notes = drawn.noted
-        if number < _FEWEST:
-            notes.append("One instance has no standard error: raise --instances for one.")
-        if record["interrupted"]:
-            notes.append(f"Interrupted: these are the first {number} of {instances} instances.")
-        output.print_table(title, ["", ""], _rows(measured, record), notes)
-    output.end(interrupted=record["interrupted"])
+    notes = drawn.noted
+    interrupted = number < instances and not measured.timed_out
+    if number == 1:
+        notes.append("One instance has no standard error: raise --instances for one.")
+    if number < instances:
+        cause = "Interrupted" if interrupted else "Out of time"
+        notes.append(f"{cause}: these are the first {number} of {instances} instances.")
+    record = _record(measured, drawn.ensemble) | {"interrupted": interrupted, "notes": notes}
+    bound = "" if drawn.rank is None else f", rank {drawn.rank}"
+    kind = f"{drawn.problem} instance{'' if number == 1 else 's'}"
+    title = f"{number} {kind} in a {dim_out:,} x {dim_in:,} matrix{bound}"
+    output.answer(record, title, _rows(measured, record), as_json=as_json)
+    output.end(interrupted=interrupted)
 
 
 def _record(measured: Thresholds, ensemble: str) -> dict[str, Any]:
     return {
         "mean": measured.mean.value,
-        "stderr": measured.mean.stderr if len(measured.facts) >= _FEWEST else None,
+        "stderr": measured.mean.stderr,
         "theory": measured.theory,
         "thresholds": list(measured.facts),
         "ensemble": ensemble,
@@ -116,19 +115,16 @@ def _record(measured: Thresholds, ensemble: str) -> dict[str, Any]:
 
 
 def _rows(measured: Thresholds, record: dict[str, Any]) -> list[list[str]]:
-    facts, theory = measured.facts, ["theory", f"{measured.theory:.1f}"]
-    if len(facts) < _FEWEST:
-        stored = [["facts stored", f"{facts[0]:,}"], theory]
-    else:
-        mean = measured.mean
-        stored = [
-            ["facts stored, mean", f"{mean.value:.1f} ± {mean.stderr:.1f}"],
-            theory,
-            ["least to most", f"{min(facts):,} to {max(facts):,}"],
-        ]
-    return [
-        *stored,
-        ["numbers tried", f"{record['decisions']:,}"],
-        ["left open", f"{record['open']:,}"],
-        ["seconds, all instances together", f"{record['seconds']:.1f}"],
-    ]
+    facts, stored = measured.facts, {"theory": f"{measured.theory:.1f}"}
+    if len(facts) == 1:
+        stored = {"facts stored": f"{facts[0]:,}", **stored}
+    elif facts:
+        mean = f"{measured.mean.value:.1f} ± {measured.mean.stderr:.1f}"
+        extremes = f"{min(facts):,} to {max(facts):,}"
+        stored = {"facts stored, mean": mean, **stored, "least to most": extremes}
+    rows = stored | {
+        "numbers tried": f"{record['decisions']:,}",
+        "left open": f"{record['open']:,}",
+        "seconds, all instances together": f"{record['seconds']:.1f}",
+    }
+    return [list(row) for row in rows.items()]

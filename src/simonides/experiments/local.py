@@ -26,6 +26,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from simonides import arguments
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
 
@@ -56,6 +58,15 @@ _MEGABYTE = 10**6
 
 class OutOfTimeError(Exception):
     """The time limit was reached; what was finished by then has been handed over."""
+
+
+def deadline_after(time_limit: float | None) -> float:
+    """Return the value of ``time.monotonic()`` at which a time limit is reached, infinity for none."""
+    if time_limit is None:
+        return math.inf
+    return time.monotonic() + arguments.real(
+        "time_limit", time_limit, least=0, remedy="pass a number of seconds"
+    )
 
 
 def pooled(

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
 import os
-import time
 import warnings
 from collections import Counter
 from contextlib import closing
@@ -21,7 +19,7 @@ from simonides import arguments
 from simonides.experiments import store as stores
 from simonides.experiments.cluster import checked_address, cluster_batches
 from simonides.experiments.expand import expand
-from simonides.experiments.local import OutOfTimeError, pooled
+from simonides.experiments.local import OutOfTimeError, deadline_after, pooled
 from simonides.experiments.record import TaskStatus, attempt, killed
 from simonides.text import cell
 from simonides.writing import write_whole
@@ -96,12 +94,7 @@ def run(
             )
     if dask is not None:
         checked_address(dask)
-    deadline = math.inf
-    if time_limit is not None:
-        time_limit = arguments.real(
-            "time_limit", time_limit, least=0, remedy="pass a number of seconds"
-        )
-        deadline = time.monotonic() + time_limit
+    deadline = deadline_after(time_limit)
     tasks = expand(spec)
     timed_out = False
     with stores.writing(out, tasks) as store:

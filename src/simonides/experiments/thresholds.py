@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import signal
-import threading
-from contextlib import contextmanager
-from dataclasses import dataclass
+import math
+from contextlib import closing
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
 
 import numpy as np
-from joblib import Parallel, cpu_count, delayed
+from joblib import cpu_count
 
 from simonides import arguments
 from simonides.estimate import Estimate
+from simonides.experiments.local import TRIES, OutOfTimeError, deadline_after, pooled
 from simonides.problems.ensembles import Ensemble, check_memory, ensemble
 from simonides.solvers.deciding.threshold import Threshold, threshold
 from simonides.theory.capacity import capacity_of
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Generator
 
     from simonides.theory.setting import ProblemKind
 
@@ -35,10 +35,13 @@ class Thresholds:
         One for each instance.
     theory : float
         Predicted facts, for Gaussian vectors and equally frequent targets.
+    timed_out : bool
+        Whether a time limit ended the measurement: these are then the first instances.
     """
 
     measured: tuple[Threshold, ...]
     theory: float
+    timed_out: bool = False
 
     @cached_property
     def facts(self) -> tuple[int, ...]:
@@ -47,7 +50,9 @@ class Thresholds:
 
     @property
     def mean(self) -> Estimate:
-        """Their mean; of a single instance the error is infinite."""
+        """Their mean; of a single instance the error is infinite, of none the mean is not a number."""
+        if not self.facts:
+            return Estimate(math.nan, math.inf)
         return Estimate.of_mean(np.array(self.facts, dtype=np.float64))
 
 
@@ -62,6 +67,7 @@ def measure_thresholds(
     instances: int = 20,
     seed: int = 0,
     workers: int | None = None,
+    time_limit: float | None = None,
     watch: Callable[[Thresholds], None] | None = None,
 ) -> Thresholds:
     """Measure how many facts can be stored, instance by instance.
@@ -86,6 +92,8 @@ def measure_thresholds(
         Seed of the first instance; those of the others follow.
     workers : int, optional
         Processes to share the work. Default: one per core.
+    time_limit : float, optional
+        Seconds after which the first instances, as many as are measured by then, are the answer.
     watch : callable, optional
         Called with what has been measured, after each instance.
 
@@ -97,6 +105,8 @@ def measure_thresholds(
     ------
     BadArgumentError
         For sizes that are none, and for ensembles that do not go with the problem.
+    ChildProcessError
+        If an instance's process was killed again and again, as when there is no memory left.
     KeyboardInterrupt
         If interrupted; ``watch`` has then been told what was measured.
 
@@ -118,46 +128,53 @@ def measure_thresholds(
     seed = arguments.whole("seed", seed, least=0, remedy="pass the first instance's seed")
     processes = cpu_count() if workers is None else workers
     processes = arguments.whole("workers", processes, remedy="pass the number of processes")
+    deadline = deadline_after(time_limit)
     theory = capacity_of(setting).facts
     check_memory(round(theory), candidates, (setting.dim_in, setting.dim_out))
-    jobs = (
-        delayed(_threshold)(law, setting, number, theory)
-        for number in range(seed, seed + instances)
+    jobs = [_Job(law, setting, number, theory) for number in range(seed, seed + instances)]
+    results: Generator[list[tuple[int, Threshold]]] = (
+        ([_threshold(job)] for job in jobs)
+        if processes == 1 and time_limit is None
+        else pooled(_threshold, jobs, processes, _lost, deadline=deadline)
     )
-    pool = Parallel(n_jobs=min(processes, instances), return_as="generator")
-    measured: list[Threshold] = []
-    with _deaf():
-        results: Iterator[Threshold] = pool(jobs)
-    for result in results:
-        measured.append(result)
-        if watch is not None:
-            watch(Thresholds(tuple(measured), theory))
-    return Thresholds(tuple(measured), theory)
+    # Kept in the order of their seeds: those that are measured first are not a fair sample.
+    early: dict[int, Threshold] = {}
+    thresholds = Thresholds((), theory)
+    with closing(results):
+        try:
+            for batch in results:
+                early.update(batch)
+                while (number := seed + len(thresholds.measured)) in early:
+                    thresholds = Thresholds((*thresholds.measured, early.pop(number)), theory)
+                    if watch is not None:
+                        watch(thresholds)
+        except OutOfTimeError:
+            return replace(thresholds, timed_out=True)
+    return thresholds
 
 
 _ensemble = ensemble  # also the name of an argument
 
 
-def _threshold(law: Ensemble, setting: Setting, seed: int, theory: float) -> Threshold:
+class _Job(NamedTuple):
+    law: Ensemble
+    setting: Setting
+    seed: int
+    theory: float
+
+
+def _threshold(job: _Job) -> tuple[int, Threshold]:
+    setting = job.setting
     draw = partial(
-        law.draw,
+        job.law.draw,
         dim_in=setting.dim_in,
         dim_out=setting.dim_out,
         candidates=setting.candidates,
         problem=setting.problem,
-        seed=seed,
+        seed=job.seed,
     )
-    return threshold(draw, max(theory, 1.0), rank=setting.rank, threads=1)
+    return job.seed, threshold(draw, max(job.theory, 1.0), rank=setting.rank, threads=1)
 
 
-@contextmanager
-def _deaf() -> Iterator[None]:
-    """Start processes that ignore the keyboard's interrupt: this one hears it, and ends them."""
-    if threading.current_thread() is not threading.main_thread():
-        yield  # only the main thread hears it, and may say who does
-        return
-    heard = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, heard)
+def _lost(job: _Job, _seconds: float, reason: str) -> NoReturn:
+    raise ChildProcessError(f"the instance of seed {job.seed}: {TRIES} times {reason}")
