@@ -1,9 +1,13 @@
 """A Dask cluster on loopback: a real scheduler and real workers, in processes of their own."""
 
+import contextlib
 import json
 import os
+import signal
+import socket
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -37,17 +41,20 @@ class Cluster:
         except (FileNotFoundError, ValueError):
             return None
 
-    def worker(self, threads=1):
+    def worker(self, threads=1, name="worker", **environment):
         """Start a worker that nobody starts again when it dies."""
         return self._start(
             "worker", self.address, "--no-nanny", "--nthreads", str(threads), "--no-dashboard",
-            "--local-directory", str(self._folder),
+            "--local-directory", str(self._folder / name), **environment,
         )  # fmt: skip
 
-    def _start(self, *arguments):
+    def _start(self, *arguments, **environment):
         with (self._folder / "log.txt").open("ab") as log:
             process = subprocess.Popen(
-                [*DASK, *arguments], stdout=log, stderr=log, env=self._environment
+                [*DASK, *arguments],
+                stdout=log,
+                stderr=log,
+                env={**self._environment, **environment},
             )
         self._processes.append(process)
         return process
@@ -128,6 +135,74 @@ def test_a_lost_scheduler_loses_nothing_that_was_kept(cluster, local, tmp_path):
     assert 2 <= rows(out).num_rows < 20
     assert run_sweep(spec, out).returncode == 0  # the rest here
     assert same_results(expected, out)
+
+
+def test_workers_without_the_package_are_left_out_in_one_line(cluster, local, tmp_path):
+    spec, expected = local
+    # A module of that name which is not the package: what they cannot import they say.
+    (tmp_path / "simonides.py").write_text("raise ImportError\n")
+    bare = {"PYTHONPATH": str(tmp_path)}
+    first = cluster.worker(name="bare", **bare)
+    alone = run_sweep(spec, tmp_path / "alone", "--dask", cluster.address)
+    assert alone.returncode == 2
+    assert "a cluster whose workers have simonides" in alone.stderr.splitlines()[-1]
+    assert "Traceback" not in alone.stderr
+    cluster.worker()
+    process = start(spec, tmp_path / "remote", "--dask", cluster.address)
+    wait_for(process, tmp_path / "remote", 1)
+    cluster.worker(name="late", **bare)
+    _, errors = process.communicate(timeout=600)
+    assert first.poll() is None
+    assert process.returncode == 0, errors
+    assert "Traceback" not in errors
+    left_out = [line for line in errors.splitlines() if "is left out" in line]
+    assert 1 <= len(left_out) <= 2
+    assert all("lacks simonides" in line for line in left_out)
+    assert same_results(expected, tmp_path / "remote")
+
+
+def test_a_cluster_without_workers_is_said_and_an_interrupt_ends_it(cluster, local, tmp_path):
+    spec, expected = local
+    out = tmp_path / "remote"
+    victim = cluster.worker()
+    process = start(spec, out, "--dask", cluster.address)
+    wait_for(process, out, 1)
+    victim.kill()
+    said = ""
+    while "has no workers: waiting for one" not in said:
+        said = process.stderr.readline()
+        assert said, "it ended"
+    process.send_signal(signal.SIGINT)
+    printed, _ = process.communicate(timeout=600)
+    assert process.returncode == 130
+    assert "Interrupted" in printed
+    limited = run_sweep(spec, out, "--dask", cluster.address, "--time-limit", "1", "--json")
+    assert limited.returncode == 2  # no worker comes in time
+    assert run_sweep(spec, out).returncode == 0
+    assert same_results(expected, out)
+
+
+@pytest.mark.parametrize(
+    "greeting", [b"", b"SSH-2.0-OpenSSH_9.2\r\n" * 3, b"HTTP/1.1 400 Bad\r\n\r\n"]
+)
+def test_a_server_that_is_no_scheduler_is_refused(tmp_path, greeting):
+    spec = write_spec(tmp_path / "spec.toml")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def greet():
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = server.accept()
+                    connection.sendall(greeting)
+                    kept.append(connection)
+
+        kept = []
+        threading.Thread(target=greet, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        ended = run_sweep(spec, tmp_path / "run", "--dask", address)
+    assert ended.returncode == 2
+    assert ended.stderr.splitlines()[-1].startswith(f"simonides: dask = {address!r} must be")
+    assert "Traceback" not in ended.stderr
 
 
 def test_an_address_without_a_scheduler_is_refused(tmp_path):
