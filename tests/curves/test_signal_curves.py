@@ -32,8 +32,8 @@ def test_networks_lie_on_the_curves():
 
 
 def test_a_propagation_becomes_one_row_a_block():
-    found = propagate(Architecture(tokens=16, dim=64, layers=4))
-    table = signal.propagation_table(found)
+    way = propagate(Architecture(tokens=16, dim=64, layers=4))
+    table = signal.propagation_table(way)
     assert len(table) == 4
-    np.testing.assert_array_equal(table["cosine"], found.cosine[1:])
-    np.testing.assert_array_equal(table["gradient"], found.gradients.tokens[:-1])
+    np.testing.assert_array_equal(table["cosine"], way.cosine[1:])
+    np.testing.assert_array_equal(table["gradient"], way.gradients.tokens[:-1])

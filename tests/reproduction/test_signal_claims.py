@@ -113,7 +113,7 @@ def placements(*curves):
         "layer": np.tile(layers, 4),
         "cosine": theory,
         "cosine_limit": theory,
-        "cosine_simulated": np.concatenate([right[one] for one in curves]),
+        "cosine_simulated": np.concatenate([right[curve] for curve in curves]),
         "cosine_simulated_stderr": np.full(theory.size, 1e-3),
     }
     return Table("placement", "Planted", columns, {})
@@ -211,7 +211,7 @@ def test_training_is_judged_by_what_was_learned_and_how_soon(
     trainable, collapsed, frozen_halfway, verdict
 ):
     of_class = [
-        float(OUTCOMES.index(one)) for one in ("trainable", "rank collapse", "entropy collapse")
+        float(OUTCOMES.index(name)) for name in ("trainable", "rank collapse", "entropy collapse")
     ]
     columns = {
         "predicted": np.array(of_class),

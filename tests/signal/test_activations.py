@@ -18,8 +18,8 @@ FUNCTIONS = {
 
 
 def product(activation, variance, cosine):
-    found = ACTIVATIONS[activation].pair_values(np.array(variance), np.array(1 - cosine))
-    return float(found.square - found.contrast)
+    moments = ACTIVATIONS[activation].pair_values(np.array(variance), np.array(1 - cosine))
+    return float(moments.square - moments.contrast)
 
 
 def test_known_values():
@@ -97,7 +97,7 @@ def test_all_moments_agree_with_sums_over_both_fields(activation, variance):
     entry = ACTIVATIONS[activation]
     values, slopes = entry.pair_values(*place), entry.pair_slopes(*place)
     function, slope = FUNCTIONS[activation], SLOPES[activation]
-    square, slope_square = (summed(one, variance, 0.0) for one in (function, slope))
+    square, slope_square = (summed(part, variance, 0.0) for part in (function, slope))
     falls = [square - summed(function, variance, gap) for gap in gaps]
     products = [summed(slope, variance, gap) for gap in gaps]
     assert float(values.square) == pytest.approx(square, rel=2e-8)
@@ -126,7 +126,7 @@ def fallen(variance, gap):
     nodes, weights = np.polynomial.legendre.leggauss(60)
     length = math.log1p(variance * gap)
     inner = np.expm1((nodes + 1) / 2 * length)
-    slopes = np.array([slope_product(variance, one / variance) for one in inner])
+    slopes = np.array([slope_product(variance, scaled / variance) for scaled in inner])
     return float(weights / 2 * length @ (slopes * (1 + inner)))
 
 
@@ -156,7 +156,7 @@ def test_steep_activations_become_those_with_a_corner(activation):
     # A GELU of a wide field is a ReLU, a tanh of one the sign.
     # What the corner's width of one adds falls like the inverse of the field's, or its square.
     variance, gaps = np.array(2e6), np.array([1.0, 0.5, 0.01])
-    found = ACTIVATIONS[activation].pair_values(variance, gaps).contrast
+    moments = ACTIVATIONS[activation].pair_values(variance, gaps).contrast
     if activation == "gelu":
         limit, error = (
             ACTIVATIONS["relu"].pair_values(variance, gaps).contrast,
@@ -164,7 +164,7 @@ def test_steep_activations_become_those_with_a_corner(activation):
         )
     else:
         limit, error = 1 - np.arcsin(1 - gaps) * 2 / math.pi, 10 / math.sqrt(float(variance))
-    np.testing.assert_allclose(found, limit, rtol=error)
+    np.testing.assert_allclose(moments, limit, rtol=error)
 
 
 @pytest.mark.parametrize(("activation", "slope"), [("gelu", 0.5), ("tanh", 1.0)])
@@ -197,7 +197,7 @@ def test_sums_over_the_function_come_near_the_closed_forms(activation, error, va
     place = np.array([[variance], [variance / 2]]), np.array([1.0, 0.3, 1e-3, 1e-9])
     plain = Activation(activation, entry.function)
     for moments in ("pair_values", "pair_slopes"):
-        exact, summed_up = (getattr(one, moments)(*place) for one in (entry, plain))
+        exact, summed_up = (getattr(kind, moments)(*place) for kind in (entry, plain))
         for name in vars(exact):
             whole = np.broadcast_to(getattr(exact, name), (2, 4))
             np.testing.assert_allclose(getattr(summed_up, name), whole, rtol=error)

@@ -43,15 +43,15 @@ def test_bad_input_is_named(change, named):
 
 
 def test_numbers_of_any_type_are_kept_as_python_s_own():
-    asked = Architecture(tokens=np.int64(64), dim=48.0, layers=3, beta=np.float32(0.5))
-    assert type(asked.tokens) is int
-    assert type(asked.dim) is int
-    assert type(asked.beta) is float
+    network = Architecture(tokens=np.int64(64), dim=48.0, layers=3, beta=np.float32(0.5))
+    assert type(network.tokens) is int
+    assert type(network.dim) is int
+    assert type(network.beta) is float
 
 
 def test_derived_sizes():
-    asked = Architecture(**SIZES, heads=4, value_variance=2.0, output_variance=0.5, beta=2.0)
-    assert asked.head_dim == 12
-    assert asked.hidden_dim == 192
-    assert asked.attention_variance == 1.0
-    assert asked.score_gain == pytest.approx(2 * math.sqrt(math.log(64)))
+    network = Architecture(**SIZES, heads=4, value_variance=2.0, output_variance=0.5, beta=2.0)
+    assert network.head_dim == 12
+    assert network.hidden_dim == 192
+    assert network.attention_variance == 1.0
+    assert network.score_gain == pytest.approx(2 * math.sqrt(math.log(64)))

@@ -23,10 +23,10 @@ DIGITS = 6e-7
     ],
 )
 def test_one_query_at_512_tokens(squared_beta, participation, entropy, gradient):
-    found = row_moments(squared_beta * math.log(512), 512)
-    assert found.participation == pytest.approx(participation, abs=DIGITS)
-    assert found.entropy == pytest.approx(entropy, abs=DIGITS)
-    assert found.gradient == pytest.approx(gradient, abs=DIGITS)
+    moments = row_moments(squared_beta * math.log(512), 512)
+    assert moments.participation == pytest.approx(participation, abs=DIGITS)
+    assert moments.entropy == pytest.approx(entropy, abs=DIGITS)
+    assert moments.gradient == pytest.approx(gradient, abs=DIGITS)
 
 
 @pytest.mark.parametrize(
@@ -34,16 +34,16 @@ def test_one_query_at_512_tokens(squared_beta, participation, entropy, gradient)
     [(1024, 0.415663, 6), (1e2, 0.45541, 5), (1e4, 0.39324, 5), (1e9, 0.34771, 5)],
 )
 def test_participation_falls_slowly_with_the_number_of_tokens(tokens, expected, places):
-    found = row_moments(4 * math.log(tokens), tokens).participation
-    assert found == pytest.approx(expected, abs=0.6 * 10**-places)
-    assert found > 1 - math.sqrt(2) / 2
+    moments = row_moments(4 * math.log(tokens), tokens).participation
+    assert moments == pytest.approx(expected, abs=0.6 * 10**-places)
+    assert moments > 1 - math.sqrt(2) / 2
 
 
 def test_astronomically_many_tokens_come_near_the_limit():
-    found = row_moments(400.0, math.exp(100))
-    assert found.participation == pytest.approx(0.3080, abs=6e-5)
-    assert found.third == pytest.approx(0.2002, abs=6e-5)
-    assert found.squared == pytest.approx(0.1646, abs=6e-5)
+    moments = row_moments(400.0, math.exp(100))
+    assert moments.participation == pytest.approx(0.3080, abs=6e-5)
+    assert moments.third == pytest.approx(0.2002, abs=6e-5)
+    assert moments.squared == pytest.approx(0.1646, abs=6e-5)
     limit = asymptotic_statistics(math.exp(100))(np.array(400.0), np.array(0.0))
     assert float(limit.participation) == pytest.approx(0.2929, abs=6e-5)
     assert float(limit.third) == pytest.approx(0.1893, abs=6e-5)
@@ -95,13 +95,13 @@ def test_two_keys_are_a_logistic_function_of_one_gaussian(variance):
     def entropy(share):
         return -sum(w * math.log(w) for w in (share, 1 - share) if w > 0)
 
-    found = row_moments(variance, 2)
+    moments = row_moments(variance, 2)
     square = mean(lambda a: a**2 + (1 - a) ** 2)
-    assert found.participation == pytest.approx(square, rel=1e-8)
-    assert found.third == pytest.approx(mean(lambda a: a**3 + (1 - a) ** 3), rel=1e-8)
-    assert found.fourth == pytest.approx(mean(lambda a: a**4 + (1 - a) ** 4), rel=1e-7)
-    assert found.squared == pytest.approx(mean(lambda a: (a**2 + (1 - a) ** 2) ** 2), rel=1e-7)
-    assert found.entropy == pytest.approx(mean(entropy), rel=1e-6)
+    assert moments.participation == pytest.approx(square, rel=1e-8)
+    assert moments.third == pytest.approx(mean(lambda a: a**3 + (1 - a) ** 3), rel=1e-8)
+    assert moments.fourth == pytest.approx(mean(lambda a: a**4 + (1 - a) ** 4), rel=1e-7)
+    assert moments.squared == pytest.approx(mean(lambda a: (a**2 + (1 - a) ** 2) ** 2), rel=1e-7)
+    assert moments.entropy == pytest.approx(mean(entropy), rel=1e-6)
 
 
 @pytest.mark.parametrize("tokens", [3, 512, 1e7])
@@ -121,9 +121,9 @@ def test_identities_of_integration_by_parts(variance, tokens):
 def test_contrast_keeps_its_digits_where_queries_are_all_but_one():
     variance, tokens = 3.0, 512
     for gap in (1e-6, 1e-12):
-        found = attention_statistics(variance, 1 - gap, tokens)
+        statistics = attention_statistics(variance, 1 - gap, tokens)
         first_order = variance * (1 - (1 - gap)) * row_moments(variance, tokens).gradient
-        assert found.contrast == pytest.approx(first_order, rel=1e-4)
+        assert statistics.contrast == pytest.approx(first_order, rel=1e-4)
 
 
 @pytest.mark.parametrize(("variance", "correlation"), [(2.0, 0.3), (16.0, 0.6)])
@@ -141,7 +141,7 @@ def test_sampled_rows_agree_within_their_error(variance, correlation):
     ]
     first, second = (np.exp(s) / np.exp(s).sum(axis=1, keepdims=True) for s in scores)
     square, product = (first**2).sum(axis=1), (first * second).sum(axis=1)
-    found = attention_statistics(variance, correlation, tokens)
+    statistics = attention_statistics(variance, correlation, tokens)
     sampled = {
         "participation": square,
         "overlap": product,
@@ -155,7 +155,7 @@ def test_sampled_rows_agree_within_their_error(variance, correlation):
     for name, values in sampled.items():
         # Four standard errors for each of sixteen comparisons: a false alarm in a thousand.
         error = values.std(ddof=1) / math.sqrt(samples)
-        assert abs(values.mean() - getattr(found, name)) < 4 * error, name
+        assert abs(values.mean() - getattr(statistics, name)) < 4 * error, name
 
 
 def test_more_tokens_bring_the_limit_closer():

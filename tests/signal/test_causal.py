@@ -20,13 +20,13 @@ ONE = Architecture(
 )  # fmt: skip
 
 
-def mask(asked):
-    return CausalMask(asked, lambda keys: statistics_of(replace(asked, tokens=keys), "exact"))
+def mask(network):
+    return CausalMask(network, lambda keys: statistics_of(replace(network, tokens=keys), "exact"))
 
 
-def layer_of(asked):
-    gains = Gains.of(asked)
-    return gains, run(asked, gains, statistics_of(asked, "exact"))[0]
+def layer_of(network):
+    gains = Gains.of(network)
+    return gains, run(network, gains, statistics_of(network, "exact"))[0]
 
 
 @pytest.mark.parametrize("tokens", [2, 3, 7, 64, 1000])
@@ -41,23 +41,23 @@ def test_groups_cover_every_position_once(tokens):
 
 @pytest.mark.parametrize("tokens", [2, 5, 64])
 def test_even_attention_is_exact(tokens):
-    found = propagate(replace(ONE, tokens=tokens, beta=0.0)).gradients
+    gradients = propagate(replace(ONE, tokens=tokens, beta=0.0)).gradients
     harmonic = np.sum(1 / np.arange(1.0, tokens + 1))
     # A key of position s gets sum over later t of 1/t²; the mean over s is that of 1/t.
-    assert found.tokens[0] == pytest.approx(0.7 * harmonic / tokens, rel=1e-6)
+    assert gradients.tokens[0] == pytest.approx(0.7 * harmonic / tokens, rel=1e-6)
     # Two keys share what is left of the row: the mean of 1 - 1/t over T - 1 pairs.
     rest = 0.7 * (1 - harmonic / tokens) / (tokens - 1)
-    assert found.coherence[0] == pytest.approx(rest, rel=1e-6)
-    assert found.query[0] == 0
+    assert gradients.coherence[0] == pytest.approx(rest, rel=1e-6)
+    assert gradients.query[0] == 0
     value = 128**2 * np.sum(0.3 + 0.7 / np.arange(1.0, tokens + 1))
-    assert found.value[0] == pytest.approx(value, rel=1e-6)
+    assert gradients.value[0] == pytest.approx(value, rel=1e-6)
 
 
 def test_rows_that_sum_to_one_conserve_the_total_gradient():
     # Values: the sum over keys of what comes back is the sum over queries of what was sent.
-    asked = replace(ONE, beta=1.5)
-    before = mask(asked)
-    gains, layer = layer_of(replace(asked, beta=0.0))
+    network = replace(ONE, beta=1.5)
+    before = mask(network)
+    gains, layer = layer_of(replace(network, beta=0.0))
     rng = np.random.default_rng(0)
     size = len(before.widths)
     shared = rng.standard_normal((size, size))
@@ -65,7 +65,7 @@ def test_rows_that_sum_to_one_conserve_the_total_gradient():
 
     def total(gradient):
         own, pairs = before.means(gradient)
-        return asked.tokens * own + asked.tokens * (asked.tokens - 1) * pairs
+        return network.tokens * own + network.tokens * (network.tokens - 1) * pairs
 
     sent = before.attention(gains, layer, back)  # without scores only values send anything
     assert total(sent) == pytest.approx(0.7 * total(back), rel=1e-9)
@@ -87,9 +87,9 @@ def test_scores_move_weight_between_keys_and_add_none():
 def test_statistics_between_nodes_are_those_of_their_numbers_of_keys():
     from simonides.signal import attention_statistics
 
-    asked = replace(ONE, beta=1.5, tokens=200)
-    before = mask(asked)
-    _, layer = layer_of(asked)
+    network = replace(ONE, beta=1.5, tokens=200)
+    before = mask(network)
+    _, layer = layer_of(network)
     rows = before._rows(layer)
     variance = float(layer.variance)
     for group in (2, 5, 8, len(before.counts) - 1):
@@ -103,11 +103,11 @@ def test_statistics_between_nodes_are_those_of_their_numbers_of_keys():
 
 
 def test_the_mask_matters():
-    found, bare = (
+    gradients, bare = (
         propagate(replace(ONE, beta=0.5, causal=causal)).gradients for causal in (True, False)
     )
-    assert found.tokens[0] > 2 * bare.tokens[0]
-    assert found.query[0] > 1.5 * bare.query[0]
+    assert gradients.tokens[0] > 2 * bare.tokens[0]
+    assert gradients.query[0] > 1.5 * bare.query[0]
 
 
 @pytest.mark.slow
@@ -122,13 +122,13 @@ def test_the_mask_matters():
     ],
 )
 def test_one_layer_agrees_with_networks(beta, change):
-    asked = replace(ONE, beta=beta, dim=192, tokens=96, **change)
-    seen, found = simulate(asked, range(10)), propagate(asked).gradients
+    network = replace(ONE, beta=beta, dim=192, tokens=96, **change)
+    seen, theory = simulate(network, range(10)), propagate(network).gradients
     pairs = {
-        "tokens": (found.tokens[0], seen.mean.gradient[0], seen.stderr.gradient[0]),
-        "query": (found.query[0], seen.mean.query[0], seen.stderr.query[0]),
-        "key": (found.key[0], seen.mean.key[0], seen.stderr.key[0]),
-        "value": (found.value[0], seen.mean.value[0], seen.stderr.value[0]),
+        "tokens": (theory.tokens[0], seen.mean.gradient[0], seen.stderr.gradient[0]),
+        "query": (theory.query[0], seen.mean.query[0], seen.stderr.query[0]),
+        "key": (theory.key[0], seen.mean.key[0], seen.stderr.key[0]),
+        "value": (theory.value[0], seen.mean.value[0], seen.stderr.value[0]),
     }
     for name, (theory, mean, error) in pairs.items():
         assert abs(theory / mean - 1) < 0.12 + 4 * error / mean, (name, theory / mean)
@@ -140,12 +140,12 @@ def test_one_layer_agrees_with_networks(beta, change):
 )
 def test_twelve_layers_agree_with_networks_within_a_factor(norm, beta):
     skip = 2.0 if norm == "post" else 1.0
-    asked = Architecture(
+    network = Architecture(
         tokens=96, dim=192, layers=12, hidden=192, causal=True, norm=norm, beta=beta,
         attention_skip=skip, mlp_skip=skip,
     )  # fmt: skip
-    seen = simulate(asked, range(12))
-    ratio = propagate(asked).gradients.tokens[0] / seen.mean.gradient[0]
+    seen = simulate(network, range(12))
+    ratio = propagate(network).gradients.tokens[0] / seen.mean.gradient[0]
     assert seen.stderr.gradient[0] / seen.mean.gradient[0] < 0.15, "a mean that can tell"
     # Theory without a mask is off by 0.6 at beta = 0.5, by 2.5 and 4.9 at beta = 3.
     assert abs(math.log(ratio)) < math.log(1.4)
@@ -153,9 +153,11 @@ def test_twelve_layers_agree_with_networks_within_a_factor(norm, beta):
 
 @pytest.mark.slow
 def test_diagrams_know_the_mask():
-    asked = replace(ONE, tokens=16, attention_skip=1.0, layers=3)
-    found = trainability_diagram(asked, ("beta", (0.5, 2.0)), ("skip", (1.0, 2.0)))
+    network = replace(ONE, tokens=16, attention_skip=1.0, layers=3)
+    diagram = trainability_diagram(network, ("beta", (0.5, 2.0)), ("skip", (1.0, 2.0)))
     for row, skip in enumerate((1.0, 2.0)):
         for column, beta in enumerate((0.5, 2.0)):
-            here = propagate(replace(asked, beta=beta, attention_skip=skip, mlp_skip=skip))
-            assert found.gradient[row, column] == pytest.approx(here.gradients.tokens[0], rel=0.02)
+            here = propagate(replace(network, beta=beta, attention_skip=skip, mlp_skip=skip))
+            assert diagram.gradient[row, column] == pytest.approx(
+                here.gradients.tokens[0], rel=0.02
+            )

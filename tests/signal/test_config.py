@@ -34,30 +34,45 @@ GPT2 = {
 def test_bert(tmp_path):
     path = tmp_path / "config.json"
     path.write_text(json.dumps(BERT))
-    found = read_config(path)
-    assert (found.dim, found.layers, found.heads, found.hidden) == (768, 12, 12, 3072)
-    assert (found.tokens, found.norm, found.activation, found.causal) == (
+    architecture = read_config(path)
+    assert (architecture.dim, architecture.layers, architecture.heads, architecture.hidden) == (
+        768,
+        12,
+        12,
+        3072,
+    )
+    assert (
+        architecture.tokens,
+        architecture.norm,
+        architecture.activation,
+        architecture.causal,
+    ) == (
         512,
         "post",
         "gelu",
         False,
     )
-    assert found.beta == pytest.approx(0.123, abs=5e-4)
-    assert found.value_variance == pytest.approx(768 * 0.0004)
-    assert found.output_variance == pytest.approx(768 * 0.0004)
-    assert found.mlp_out_variance == pytest.approx(3072 * 0.0004)
+    assert architecture.beta == pytest.approx(0.123, abs=5e-4)
+    assert architecture.value_variance == pytest.approx(768 * 0.0004)
+    assert architecture.output_variance == pytest.approx(768 * 0.0004)
+    assert architecture.mlp_out_variance == pytest.approx(3072 * 0.0004)
 
 
 def test_gpt2_normalises_first_masks_and_writes_less():
-    found = of_config(GPT2)
-    assert (found.norm, found.causal, found.hidden_dim) == ("pre", True, 3072)
-    assert found.output_variance == pytest.approx(768 * 0.0004 / 24)
-    assert found.beta == pytest.approx(768 * 0.0004 / math.sqrt(math.log(1024)))
+    architecture = of_config(GPT2)
+    assert (architecture.norm, architecture.causal, architecture.hidden_dim) == ("pre", True, 3072)
+    assert architecture.output_variance == pytest.approx(768 * 0.0004 / 24)
+    assert architecture.beta == pytest.approx(768 * 0.0004 / math.sqrt(math.log(1024)))
 
 
 def test_changes_win():
-    found = of_config(BERT, tokens=128, norm="pre", beta=1.0, activation=None)
-    assert (found.tokens, found.norm, found.beta, found.activation) == (128, "pre", 1.0, None)
+    architecture = of_config(BERT, tokens=128, norm="pre", beta=1.0, activation=None)
+    assert (architecture.tokens, architecture.norm, architecture.beta, architecture.activation) == (
+        128,
+        "pre",
+        1.0,
+        None,
+    )
 
 
 @pytest.mark.parametrize(

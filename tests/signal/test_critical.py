@@ -37,11 +37,11 @@ def test_critical_residual_is_where_theory_s_own_recursion_reaches_the_target(la
     for _ in range(layers):
         cosine = cosine * (skip**2 + 0.7) / (skip**2 + 0.7 * cosine)
     assert cosine == pytest.approx(0.8, rel=1e-12)
-    asked = Architecture(
+    network = Architecture(
         tokens=10**6, dim=10**6, layers=layers, activation=None, beta=0.0,
         value_variance=0.7, cosine=0.2, attention_skip=skip,
     )  # fmt: skip
-    assert propagate(asked).cosine[-1] == pytest.approx(0.8, abs=1e-5)
+    assert propagate(network).cosine[-1] == pytest.approx(0.8, abs=1e-5)
 
 
 def test_a_chaotic_mlp_has_a_critical_skip_of_its_own():
@@ -60,8 +60,8 @@ def test_a_chaotic_mlp_has_a_critical_skip_of_its_own():
 def test_at_the_chaotic_skip_a_small_gap_neither_grows_nor_shrinks(factor, grows):
     skip = factor * chaotic_residual(TANH)
     # Beta 0 is plain averaging over so many keys that none counts.
-    asked = replace(TANH, tokens=10**8, dim=10**8, beta=0.0, attention_skip=skip, cosine=1 - 1e-6)
-    gaps = 1 - propagate(asked).cosine
+    network = replace(TANH, tokens=10**8, dim=10**8, beta=0.0, attention_skip=skip, cosine=1 - 1e-6)
+    gaps = 1 - propagate(network).cosine
     assert bool(gaps[-1] > gaps[1]) is grows
 
 
@@ -92,28 +92,28 @@ def test_critical_beta_grows_as_tokens_align():
 @pytest.mark.parametrize("norm", ["pre", "post"])
 @pytest.mark.parametrize("activation", ["relu", None])
 def test_what_is_recommended_reaches_the_target_and_trains(norm, activation):
-    asked = Architecture(tokens=64, dim=128, layers=30, norm=norm, activation=activation)
-    found = recommend(asked, target=0.8)
-    assert found.propagation.outcome == "trainable"
+    network = Architecture(tokens=64, dim=128, layers=30, norm=norm, activation=activation)
+    advice = recommend(network, target=0.8)
+    assert advice.propagation.outcome == "trainable"
     # Exact statistics say the same as the table that was searched.
-    assert propagate(found.architecture).cosine[-1] == pytest.approx(0.8, abs=2e-3)
-    assert found.architecture.beta == pytest.approx(0.5 * critical_beta(0.1))
-    assert found.layer_beta[0] == pytest.approx(found.architecture.beta)
-    assert np.all(np.diff(found.layer_beta) > 0)
-    assert found.std == pytest.approx(std_of_beta(found.architecture.beta, 128, 64))
-    alone = propagate(found.architecture, betas=found.layer_beta)
+    assert propagate(advice.architecture).cosine[-1] == pytest.approx(0.8, abs=2e-3)
+    assert advice.architecture.beta == pytest.approx(0.5 * critical_beta(0.1))
+    assert advice.layer_beta[0] == pytest.approx(advice.architecture.beta)
+    assert np.all(np.diff(advice.layer_beta) > 0)
+    assert advice.std == pytest.approx(std_of_beta(advice.architecture.beta, 128, 64))
+    alone = propagate(advice.architecture, betas=advice.layer_beta)
     assert alone.outcome == "trainable"
 
 
 @pytest.mark.slow
 def test_where_tokens_part_with_depth_a_later_layer_sets_beta():
-    asked = Architecture(
+    network = Architecture(
         tokens=64, dim=128, layers=6, norm="pre", activation=None, centred=True, cosine=0.8
     )
-    found = recommend(asked)
-    way = found.propagation
+    advice = recommend(network)
+    way = advice.propagation
     assert way.cosine[-1] < 0.8, "tokens part"
-    assert found.beta_critical < critical_beta(0.8)
+    assert advice.beta_critical < critical_beta(0.8)
     assert np.all(way.beta <= 0.5 * way.beta_critical * (1 + 1e-9))
     assert way.beta == pytest.approx(0.5 * way.beta_critical.min(), rel=0.01)
 
@@ -121,27 +121,27 @@ def test_where_tokens_part_with_depth_a_later_layer_sets_beta():
 @pytest.mark.slow
 @pytest.mark.parametrize("safety", [0.5, 1.0])
 def test_betas_of_layers_are_the_fraction_asked_for_with_these_betas(safety):
-    asked = Architecture(tokens=64, dim=128, layers=12)
-    found = recommend(asked, safety=safety)
-    way = propagate(found.architecture, betas=found.layer_beta.tolist(), method="table")
-    assert found.layer_beta == pytest.approx(safety * way.beta_critical, rel=1e-5)
+    network = Architecture(tokens=64, dim=128, layers=12)
+    advice = recommend(network, safety=safety)
+    way = propagate(advice.architecture, betas=advice.layer_beta.tolist(), method="table")
+    assert advice.layer_beta == pytest.approx(safety * way.beta_critical, rel=1e-5)
 
 
 @pytest.mark.slow
 def test_biases_are_scaled_with_the_branch_they_belong_to():
-    asked = Architecture(
+    network = Architecture(
         tokens=64, dim=128, layers=24, norm="pre", activation=None, value_bias_variance=1.0
     )
-    found = recommend(asked).architecture
-    assert found.value_variance < 1
-    assert found.value_bias_variance == pytest.approx(found.value_variance)
+    advice = recommend(network).architecture
+    assert advice.value_variance < 1
+    assert advice.value_bias_variance == pytest.approx(advice.value_variance)
 
 
 @pytest.mark.slow
 def test_a_target_out_of_reach_is_named_with_what_keeps_it_there():
-    asked = Architecture(tokens=64, dim=128, layers=24, norm="pre", mlp_bias_variance=5.0)
+    network = Architecture(tokens=64, dim=128, layers=24, norm="pre", mlp_bias_variance=5.0)
     with pytest.raises(ValueError, match=r"target = 0\.9 must .*: .*lower mlp_bias_variance"):
-        recommend(asked)
+        recommend(network)
 
 
 @pytest.mark.parametrize(

@@ -5,35 +5,37 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simonides.signal import Architecture, Axis, diagram, propagate, trainability_diagram
+from simonides.signal import Architecture, Axis, propagate, propagation, trainability_diagram
 from simonides.signal.outcome import OUTCOMES
 
 pytestmark = [
     pytest.mark.slow,  # the first one computes a table
     pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning"),
 ]
-ASKED = Architecture(tokens=64, dim=256, layers=6, cosine=0.1)
+BLOCKS = Architecture(tokens=64, dim=256, layers=6, cosine=0.1)
 
 
-def assert_agrees(found, row, column, here):
+def assert_agrees(diagram, row, column, here):
     exact = propagate(here)
-    assert found.cosine[row, column] == pytest.approx(exact.cosine[-1], abs=2e-4)
-    assert found.least_entropy[row, column] == pytest.approx(exact.entropy_fraction.min(), abs=2e-4)
-    assert found.gradient[row, column] == pytest.approx(exact.gradients.tokens[0], rel=0.02)
-    assert OUTCOMES[found.outcome[row, column]] == exact.outcome
+    assert diagram.cosine[row, column] == pytest.approx(exact.cosine[-1], abs=2e-4)
+    assert diagram.least_entropy[row, column] == pytest.approx(
+        exact.entropy_fraction.min(), abs=2e-4
+    )
+    assert diagram.gradient[row, column] == pytest.approx(exact.gradients.tokens[0], rel=0.02)
+    assert OUTCOMES[diagram.outcome[row, column]] == exact.outcome
     first = np.flatnonzero(exact.beta > exact.beta_critical)
-    assert found.frozen_layer[row, column] == (first[0] + 1 if first.size else 0)
+    assert diagram.frozen_layer[row, column] == (first[0] + 1 if first.size else 0)
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])
 def test_points_are_what_propagate_says(norm):
     betas, skips = np.linspace(0.2, 3, 4), np.linspace(0.5, 3, 3)
-    asked = replace(ASKED, norm=norm)
-    found = trainability_diagram(asked, ("beta", betas), ("skip", skips))
+    network = replace(BLOCKS, norm=norm)
+    diagram = trainability_diagram(network, ("beta", betas), ("skip", skips))
     for row, skip in enumerate(skips):
         for column, beta in enumerate(betas):
-            here = replace(asked, beta=beta, attention_skip=skip, mlp_skip=skip)
-            assert_agrees(found, row, column, here)
+            here = replace(network, beta=beta, attention_skip=skip, mlp_skip=skip)
+            assert_agrees(diagram, row, column, here)
 
 
 @pytest.mark.parametrize(
@@ -48,11 +50,11 @@ def test_points_are_what_propagate_says(norm):
     ],
 )
 def test_any_two_axes(x, y, activation):
-    asked = replace(ASKED, activation=activation)
-    found = trainability_diagram(asked, x, y)
+    network = replace(BLOCKS, activation=activation)
+    diagram = trainability_diagram(network, x, y)
     for row, y_value in enumerate(y[1]):
         for column, x_value in enumerate(x[1]):
-            assert_agrees(found, row, column, replace(asked, **{x[0]: x_value, y[0]: y_value}))
+            assert_agrees(diagram, row, column, replace(network, **{x[0]: x_value, y[0]: y_value}))
 
 
 @pytest.mark.parametrize(
@@ -60,21 +62,21 @@ def test_any_two_axes(x, y, activation):
     [("gelu", "beta", "skip"), ("tanh", "mlp_in_variance", "mlp_bias_variance")],
 )
 def test_a_large_diagram_asks_for_attention_once_a_layer(monkeypatch, activation, x, y):
-    asked = replace(ASKED, layers=24, activation=activation)
+    network = replace(BLOCKS, layers=24, activation=activation)
     ranges = {"beta": (0.1, 4), "skip": (0.2, 5)}
     axes = [(name, np.linspace(*ranges.get(name, (0.1, 3)), 60)) for name in (x, y)]
-    table, shapes = diagram.statistics_of(asked, "table"), []
+    table, shapes = propagation.statistics_of(network, "table"), []
 
     def counted(variance, correlation):
         shapes.append(np.shape(correlation))
         return table(variance, correlation)
 
-    monkeypatch.setattr(diagram, "statistics_of", lambda *_args, **_options: counted)
-    found = trainability_diagram(asked, *axes)
+    monkeypatch.setattr(propagation, "statistics_of", lambda *_args, **_options: counted)
+    classes = trainability_diagram(network, *axes)
     assert len(shapes) == 24
-    assert found.outcome.shape == (60, 60)
+    assert classes.outcome.shape == (60, 60)
     if (x, y) == ("beta", "skip"):
-        names = {str(name) for row in found.names() for name in row}
+        names = {str(name) for row in classes.names() for name in row}
         assert {"trainable", "rank collapse"} <= names
 
 
@@ -93,24 +95,24 @@ def test_a_large_diagram_asks_for_attention_once_a_layer(monkeypatch, activation
 )
 def test_bad_axes_are_named(x, y, named):
     with pytest.raises(ValueError, match=named):
-        trainability_diagram(ASKED, x, y)
+        trainability_diagram(BLOCKS, x, y)
 
 
 def test_notes_are_those_of_the_points_not_of_the_network_they_vary():
-    frozen = replace(ASKED, beta=3.0)
+    frozen = replace(BLOCKS, beta=3.0)
     weak = ("value_variance", [0.5, 4.0])
     assert not trainability_diagram(frozen, ("value_variance", [0.5]), ("layers", [4])).notes
     (said,) = trainability_diagram(frozen, weak, ("layers", [4])).notes
     assert "weak skip" in said
     # The skip is weak where nothing is frozen, and strong where all is.
     apart = trainability_diagram(
-        replace(ASKED, mlp_skip=3.0, cosine=0.0), ("beta", [0.5]), ("attention_skip", [0.5, 3.0])
+        replace(BLOCKS, mlp_skip=3.0, cosine=0.0), ("beta", [0.5]), ("attention_skip", [0.5, 3.0])
     )
     assert not apart.notes
-    (small,) = trainability_diagram(ASKED, ("dim", [32, 256]), ("layers", [4])).notes
+    (small,) = trainability_diagram(BLOCKS, ("dim", [32, 256]), ("layers", [4])).notes
     assert "small dimension" in small
     (centred,) = trainability_diagram(
-        replace(ASKED, centred=True), ("beta", [0.5, 3.0]), ("layers", [4])
+        replace(BLOCKS, centred=True), ("beta", [0.5, 3.0]), ("layers", [4])
     ).notes
     assert "centred" in centred
 
@@ -118,5 +120,5 @@ def test_notes_are_those_of_the_points_not_of_the_network_they_vary():
 def test_an_axis_is_a_name_and_values():
     axis = Axis.of("beta", range(3))
     assert axis.values == (0.0, 1.0, 2.0)
-    found = trainability_diagram(ASKED, axis, ("skip", [1.0]))
-    assert found.x_axis == axis
+    diagram = trainability_diagram(BLOCKS, axis, ("skip", [1.0]))
+    assert diagram.x_axis == axis

@@ -16,17 +16,17 @@ def test_measuring_a_random_transformer_finds_what_simulation_finds():
     from simonides.signal.networks.simulation import draw_tokens, one_network
     from simonides.signal.networks.torch_network import Transformer, normalised
 
-    asked = replace(SMALL, tokens=40, dim=64)
-    children = np.random.SeedSequence(5).spawn(asked.layers + 2)
-    batch = torch.from_numpy(draw_tokens(asked, np.random.default_rng(children[0])))[None]
-    model = Transformer(asked, 5)
-    found = measure(model, normalised(batch))
-    expected = one_network(asked, 5, backward=False)
-    np.testing.assert_allclose(found.cosine, expected.cosine, rtol=1e-3)
-    np.testing.assert_allclose(found.entropy, expected.entropy, rtol=1e-3)
-    np.testing.assert_allclose(found.participation, expected.participation, rtol=1e-3)
-    assert found.theory is not None
-    assert found.theory.cosine[0] == pytest.approx(found.cosine[0])
+    network = replace(SMALL, tokens=40, dim=64)
+    children = np.random.SeedSequence(5).spawn(network.layers + 2)
+    batch = torch.from_numpy(draw_tokens(network, np.random.default_rng(children[0])))[None]
+    model = Transformer(network, 5)
+    measured = measure(model, normalised(batch))
+    expected = one_network(network, 5, backward=False)
+    np.testing.assert_allclose(measured.cosine, expected.cosine, rtol=1e-3)
+    np.testing.assert_allclose(measured.entropy, expected.entropy, rtol=1e-3)
+    np.testing.assert_allclose(measured.participation, expected.participation, rtol=1e-3)
+    assert measured.theory is not None
+    assert measured.theory.cosine[0] == pytest.approx(measured.cosine[0])
     assert model.training, "left as it was"
 
 
@@ -36,14 +36,14 @@ def encoder(norm_first, *, activation="relu", scale=1.0):
     layer = torch.nn.TransformerEncoderLayer(
         96, 4, 192, dropout=0.1, batch_first=True, norm_first=norm_first, activation=activation
     )
-    found = torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False)
-    for name, parameter in found.named_parameters():
+    model = torch.nn.TransformerEncoder(layer, 6, enable_nested_tensor=False)
+    for name, parameter in model.named_parameters():
         if parameter.ndim > 1:
             spread = scale if "in_proj" in name else 1.0
             torch.nn.init.normal_(parameter, std=spread * parameter.shape[1] ** -0.5)
         elif "bias" in name:
             torch.nn.init.zeros_(parameter)
-    return found
+    return model
 
 
 def sequences(tokens=48):
@@ -54,27 +54,27 @@ def sequences(tokens=48):
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 def test_pytorch_s_own_encoder_is_read_and_measured(norm_first, activation):
-    found = measure(encoder(norm_first, activation=activation), sequences())
-    asked = found.theory.architecture
-    assert (asked.layers, asked.dim, asked.heads, asked.hidden_dim, asked.tokens) == (
+    measured = measure(encoder(norm_first, activation=activation), sequences())
+    reading = measured.theory.architecture
+    assert (reading.layers, reading.dim, reading.heads, reading.hidden_dim, reading.tokens) == (
         6,
         96,
         4,
         192,
         48,
     )
-    assert asked.norm == ("pre" if norm_first else "post")
-    assert asked.activation == activation
+    assert reading.norm == ("pre" if norm_first else "post")
+    assert reading.activation == activation
     # Gains were drawn at one: 96² weights have a mean square within 4 sqrt(2)/96 of it.
     for name in ("value_variance", "output_variance", "mlp_in_variance", "mlp_out_variance"):
-        assert getattr(asked, name) == pytest.approx(1, abs=0.06), name
-    assert asked.beta == pytest.approx(1 / np.log(48) ** 0.5, rel=0.06)
-    assert found.cosine.shape == found.norm.shape == (7,)
-    assert found.entropy.shape == (6,)
+        assert getattr(reading, name) == pytest.approx(1, abs=0.06), name
+    assert reading.beta == pytest.approx(1 / np.log(48) ** 0.5, rel=0.06)
+    assert measured.cosine.shape == measured.norm.shape == (7,)
+    assert measured.entropy.shape == (6,)
     # One network of dimension 96 scatters by about sqrt(2/d) around the mean predicted.
-    np.testing.assert_allclose(found.cosine, found.theory.cosine, atol=0.15)
-    np.testing.assert_allclose(found.entropy, found.theory.entropy, rtol=0.05)
-    np.testing.assert_allclose(found.participation, found.theory.participation, rtol=0.35)
+    np.testing.assert_allclose(measured.cosine, measured.theory.cosine, atol=0.15)
+    np.testing.assert_allclose(measured.entropy, measured.theory.entropy, rtol=0.05)
+    np.testing.assert_allclose(measured.participation, measured.theory.participation, rtol=0.35)
 
 
 def test_theory_follows_the_weights_that_are_there():
@@ -87,24 +87,24 @@ def test_theory_follows_the_weights_that_are_there():
 
 
 def test_an_architecture_that_is_given_wins():
-    asked = replace(SMALL, tokens=48, dim=96, layers=6, heads=4, beta=0.0)
-    found = measure(encoder(False), sequences(), asked)
-    assert np.allclose(found.theory.entropy, np.log(48))
+    network = replace(SMALL, tokens=48, dim=96, layers=6, heads=4, beta=0.0)
+    measured = measure(encoder(False), sequences(), network)
+    assert np.allclose(measured.theory.entropy, np.log(48))
 
 
 def test_an_architecture_that_is_given_is_asked_at_the_batch_s_tokens_and_norm():
     from simonides.signal.networks.torch_network import Transformer
 
-    asked = replace(SMALL, tokens=48, dim=96, hidden=96, norm="pre", beta=1.5)
+    network = replace(SMALL, tokens=48, dim=96, hidden=96, norm="pre", beta=1.5)
     batch = 2 * sequences(tokens=10)
-    found = measure(Transformer(asked, 3), batch)
-    used = found.theory.architecture
-    assert found.tokens == used.tokens == 10
-    assert used.input_variance == pytest.approx(found.norm[0]) == pytest.approx(4, rel=1e-3)
-    assert used.score_gain == pytest.approx(asked.score_gain), "the weights are the same"
+    measured = measure(Transformer(network, 3), batch)
+    used = measured.theory.architecture
+    assert measured.tokens == used.tokens == 10
+    assert used.input_variance == pytest.approx(measured.norm[0]) == pytest.approx(4, rel=1e-3)
+    assert used.score_gain == pytest.approx(network.score_gain), "the weights are the same"
     # Theory for 48 keys says 1.9 to 2.3, twice what 10 keys have.
-    np.testing.assert_allclose(found.entropy, found.theory.entropy, rtol=0.1)
-    np.testing.assert_allclose(found.norm, found.theory.norm, rtol=0.25)
+    np.testing.assert_allclose(measured.entropy, measured.theory.entropy, rtol=0.1)
+    np.testing.assert_allclose(measured.norm, measured.theory.norm, rtol=0.25)
 
 
 def test_copies_of_one_block_are_announced():
@@ -112,7 +112,7 @@ def test_copies_of_one_block_are_announced():
     model = torch.nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
     with pytest.warns(PoorTheoryWarning) as caught:
         measure(model, torch.randn(2, 9, 32))
-    assert any("same weights" in str(one.message) for one in caught)
+    assert any("same weights" in str(warning.message) for warning in caught)
 
 
 def test_padding_does_not_count():
@@ -120,12 +120,12 @@ def test_padding_does_not_count():
     padded = torch.cat([batch[:, :30], 9 * torch.ones(8, 6, 96)], dim=1)
     mask = torch.zeros(8, 36, dtype=torch.bool)
     mask[:, 30:] = True
-    found = measure(model, {"src": padded, "src_key_padding_mask": mask})
+    measured = measure(model, {"src": padded, "src_key_padding_mask": mask})
     expected = measure(model, batch[:, :30])
-    assert found.tokens == 30
-    np.testing.assert_allclose(found.cosine, expected.cosine, atol=1e-5)
-    np.testing.assert_allclose(found.entropy, expected.entropy, rtol=1e-5)
-    np.testing.assert_allclose(found.theory.cosine, expected.theory.cosine, atol=1e-5)
+    assert measured.tokens == 30
+    np.testing.assert_allclose(measured.cosine, expected.cosine, atol=1e-5)
+    np.testing.assert_allclose(measured.entropy, expected.entropy, rtol=1e-5)
+    np.testing.assert_allclose(measured.theory.cosine, expected.theory.cosine, atol=1e-5)
 
 
 def bert(**changes):
@@ -144,15 +144,15 @@ def test_a_hugging_face_bert_is_read_and_measured():
     model = bert()
     usual = model.config._attn_implementation
     tokens = torch.randint(0, 300, (6, 40), generator=torch.Generator().manual_seed(0))
-    found = measure(model, {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})
-    asked = found.theory.architecture
-    assert (asked.layers, asked.dim, asked.heads, asked.hidden_dim) == (5, 128, 4, 256)
-    assert (asked.norm, asked.activation, asked.causal) == ("post", "gelu", False)
-    assert asked.beta == pytest.approx(beta_of_std(0.09, 128, 40), rel=0.05)
-    assert asked.mlp_out_variance == pytest.approx(256 * 0.09**2, rel=0.05)
-    assert found.cosine[-1] > found.cosine[0] + 0.3, "these weights make tokens collapse"
-    np.testing.assert_allclose(found.cosine, found.theory.cosine, atol=0.12)
-    np.testing.assert_allclose(found.entropy, found.theory.entropy, rtol=0.05)
+    measured = measure(model, {"input_ids": tokens, "attention_mask": torch.ones_like(tokens)})
+    network = measured.theory.architecture
+    assert (network.layers, network.dim, network.heads, network.hidden_dim) == (5, 128, 4, 256)
+    assert (network.norm, network.activation, network.causal) == ("post", "gelu", False)
+    assert network.beta == pytest.approx(beta_of_std(0.09, 128, 40), rel=0.05)
+    assert network.mlp_out_variance == pytest.approx(256 * 0.09**2, rel=0.05)
+    assert measured.cosine[-1] > measured.cosine[0] + 0.3, "these weights make tokens collapse"
+    np.testing.assert_allclose(measured.cosine, measured.theory.cosine, atol=0.12)
+    np.testing.assert_allclose(measured.entropy, measured.theory.entropy, rtol=0.05)
     assert model.config._attn_implementation == usual, "left as it was"
 
 
@@ -178,10 +178,10 @@ def test_gpt2_is_causal_and_its_late_positions_follow_theory():
         torch.manual_seed(seed)
         runs.append(measure(transformers.GPT2Model(config), torch.randint(0, 300, (8, 64))))
     theory = runs[0].theory
-    asked = theory.architecture
-    assert (asked.norm, asked.causal, asked.activation) == ("pre", True, "gelu")
-    assert asked.value_variance == pytest.approx(128 * 0.08**2, rel=0.05)
-    assert asked.output_variance == pytest.approx(128 * 0.08**2 / 8, rel=0.05)
+    network = theory.architecture
+    assert (network.norm, network.causal, network.activation) == ("pre", True, "gelu")
+    assert network.value_variance == pytest.approx(128 * 0.08**2, rel=0.05)
+    assert network.output_variance == pytest.approx(128 * 0.08**2 / 8, rel=0.05)
     # Single networks of this dimension scatter by 0.08 at the last block.
     cosine = np.mean([run.cosine for run in runs], axis=0)
     np.testing.assert_allclose(cosine, theory.cosine, atol=0.12)
@@ -210,9 +210,9 @@ def test_a_model_that_cannot_be_read_is_measured_without_theory():
     with pytest.warns(
         UserWarning, match="measured without theory: model = 'Named'.*pass the architecture"
     ):
-        found = measure(Named(), torch.randn(3, 6, 8))
-    assert found.theory is None
-    assert found.entropy.shape == (2,)
+        unread = measure(Named(), torch.randn(3, 6, 8))
+    assert unread.theory is None
+    assert unread.entropy.shape == (2,)
 
 
 def test_tokens_that_repel_are_measured_without_theory():

@@ -51,8 +51,8 @@ def test_thresholds_are_the_user_s():
 def test_attention_freezes_in_networks_where_theory_says():
     # At the critical beta the predicted entropy is the one at which networks count as frozen.
     critical = critical_beta(BLOCKS.cosine)
-    found = propagate(replace(BLOCKS, layers=1, beta=critical))
-    assert found.entropy[0] == pytest.approx(freezing_entropy(64), rel=1e-9)
+    way = propagate(replace(BLOCKS, layers=1, beta=critical))
+    assert way.entropy[0] == pytest.approx(freezing_entropy(64), rel=1e-9)
     assert freezing_entropy(64) < propagate(replace(BLOCKS, layers=1, beta=1.4)).entropy[0]
 
 
@@ -81,16 +81,16 @@ TANH = {"activation": "tanh", "mlp_out_variance": 2.0, "mlp_skip": 1.0, "attenti
     ids=["post", "weak", "tanh"],
 )
 def test_every_class_agrees_with_networks_on_a_grid(change, axis, values, classes):
-    asked, betas = replace(BLOCKS, **change), (0.3, 0.9, 2.4, 4.0)
-    found = trainability_diagram(asked, ("beta", betas), (axis, values))
+    network, betas = replace(BLOCKS, **change), (0.3, 0.9, 2.4, 4.0)
+    diagram = trainability_diagram(network, ("beta", betas), (axis, values))
     seen, errors = set(), []
     for (row, value), (column, beta) in product(enumerate(values), enumerate(betas)):
         names = ("attention_skip", "mlp_skip") if axis == "skip" else (axis,)
-        networks = simulate(replace(asked, beta=beta, **dict.fromkeys(names, value)), range(3))
-        predicted = OUTCOMES[found.outcome[row, column]]
+        networks = simulate(replace(network, beta=beta, **dict.fromkeys(names, value)), range(3))
+        predicted = OUTCOMES[diagram.outcome[row, column]]
         assert observed(networks) == predicted, (beta, value)
         seen.add(str(predicted))
-        errors.append(networks.mean.cosine[-1] - found.cosine[row, column])
+        errors.append(networks.mean.cosine[-1] - diagram.cosine[row, column])
     assert classes <= seen
     # Small chaotic networks scatter most.
     assert np.sqrt(np.mean(np.square(errors))) < (0.12 if axis == "mlp_in_variance" else 0.03)

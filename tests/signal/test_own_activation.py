@@ -94,8 +94,8 @@ def test_the_command_line_takes_it(outside):
 def test_one_that_is_registered_has_a_plain_name(monkeypatch):
     cube = Activation("cube", lambda field: (field**3, 3 * field**2))
     monkeypatch.setitem(ACTIVATIONS, "cube", cube)
-    asked = Architecture(tokens=8, dim=64, layers=1, activation="cube")
-    assert propagate(asked).cosine.shape == (2,)
+    network = Architecture(tokens=8, dim=64, layers=1, activation="cube")
+    assert propagate(network).cosine.shape == (2,)
     with pytest.raises(BadArgumentError, match="with a function in torch"):
         cube.in_torch()
 

@@ -23,8 +23,8 @@ BLOCKS = Architecture(
 PRE = {"norm": "pre", "attention_skip": 1.0, "mlp_skip": 1.0}
 
 
-def rms(found, run):
-    return math.sqrt(np.mean((found.cosine - run.mean.cosine) ** 2))
+def rms(theory, run):
+    return math.sqrt(np.mean((theory.cosine - run.mean.cosine) ** 2))
 
 
 @pytest.mark.slow
@@ -40,15 +40,15 @@ def rms(found, run):
     ],
 )
 def test_full_blocks(change, beta):
-    asked = replace(BLOCKS, beta=beta, **change)
-    run = simulate(asked, range(3), backward=False)
-    assert rms(propagate(asked), run) < 0.03
+    network = replace(BLOCKS, beta=beta, **change)
+    run = simulate(network, range(3), backward=False)
+    assert rms(propagate(network), run) < 0.03
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
 def test_a_chaotic_mlp(beta):
-    asked = replace(
+    network = replace(
         BLOCKS,
         activation="tanh",
         mlp_in_variance=4.0,
@@ -56,35 +56,37 @@ def test_a_chaotic_mlp(beta):
         mlp_skip=1.0,
         beta=beta,
     )
-    assert rms(propagate(asked), simulate(asked, range(8), backward=False)) < 0.03
+    assert rms(propagate(network), simulate(network, range(8), backward=False)) < 0.03
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("beta", "tolerance"), [(0.5, 0.02), (1.5, 0.03), (3.0, 0.045)])
 def test_attention_and_skip_alone(beta, tolerance):
-    asked = replace(BLOCKS, activation=None, beta=beta)
-    assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < tolerance
+    network = replace(BLOCKS, activation=None, beta=beta)
+    assert rms(propagate(network), simulate(network, range(3), backward=False)) < tolerance
 
 
 @pytest.mark.slow
 def test_without_a_skip_theory_is_worse_and_says_so():
-    asked = replace(BLOCKS, activation=None, beta=2.5, attention_skip=0.0, layers=8)
+    network = replace(BLOCKS, activation=None, beta=2.5, attention_skip=0.0, layers=8)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(PoorTheoryWarning, match=r"by up to 0\.3"):
-            propagate(asked)
-    error = np.abs(propagate(asked).cosine - simulate(asked, range(3), backward=False).mean.cosine)
+            propagate(network)
+    error = np.abs(
+        propagate(network).cosine - simulate(network, range(3), backward=False).mean.cosine
+    )
     assert 0.1 < np.max(error) < 0.35
 
 
 @pytest.mark.slow
 def test_centred_attention():
-    asked = replace(BLOCKS, centred=True, beta=1.5, attention_skip=1.0, mlp_skip=1.0)
-    run = simulate(asked, range(3), backward=False)
-    assert rms(propagate(asked), run) < 0.02
-    limit = propagate(asked, method="asymptotic")
+    network = replace(BLOCKS, centred=True, beta=1.5, attention_skip=1.0, mlp_skip=1.0)
+    run = simulate(network, range(3), backward=False)
+    assert rms(propagate(network), run) < 0.02
+    limit = propagate(network, method="asymptotic")
     assert rms(limit, run) > 0.05, "infinitely many tokens are far off here"
-    frozen = replace(asked, beta=3.0)
+    frozen = replace(network, beta=3.0)
     run = simulate(frozen, range(8), backward=False)
     assert rms(propagate(frozen, finite_width=True), run) < 0.03
 
@@ -92,33 +94,33 @@ def test_centred_attention():
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
 def test_late_positions_under_a_causal_mask(beta):
-    asked = replace(BLOCKS, causal=True, beta=beta)
-    assert rms(propagate(asked), simulate(asked, range(3), backward=False)) < 0.03
+    network = replace(BLOCKS, causal=True, beta=beta)
+    assert rms(propagate(network), simulate(network, range(3), backward=False)) < 0.03
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.7, 2.0])
 def test_one_layer_of_attention(beta):
-    asked = replace(BLOCKS, layers=1, dim=256, heads=8, beta=beta)
-    run = simulate(asked, range(16), backward=False)
-    found = propagate(asked, finite_width=True)
-    plain = propagate(asked)
+    network = replace(BLOCKS, layers=1, dim=256, heads=8, beta=beta)
+    run = simulate(network, range(16), backward=False)
+    way = propagate(network, finite_width=True)
+    plain = propagate(network)
     # Heads of dimension 32; the correction matters there.
     for name, tolerance in (("entropy", 0.022), ("participation", 0.08)):
         mean, error = getattr(run.mean, name)[0], getattr(run.stderr, name)[0]
-        assert abs(getattr(found, name)[0] / mean - 1) < tolerance + 4 * error / mean, name
-    off = [abs(answer.entropy[0] - run.mean.entropy[0]) for answer in (found, plain)]
+        assert abs(getattr(way, name)[0] / mean - 1) < tolerance + 4 * error / mean, name
+    off = [abs(answer.entropy[0] - run.mean.entropy[0]) for answer in (way, plain)]
     assert off[0] < off[1]
 
 
 @pytest.mark.slow
 def test_the_norm_of_what_attention_puts_out_needs_the_dimension():
-    asked = Architecture(
+    network = Architecture(
         tokens=256, dim=256, layers=1, activation=None, norm="pre", attention_skip=0.0,
         cosine=0.0, beta=0.7,
     )  # fmt: skip
-    run = simulate(asked, range(20), backward=False)
-    plain, corrected = (propagate(asked, finite_width=flag).norm[1] for flag in (False, True))
+    run = simulate(network, range(20), backward=False)
+    plain, corrected = (propagate(network, finite_width=flag).norm[1] for flag in (False, True))
     assert plain / run.mean.norm[1] < 0.85
     assert corrected / run.mean.norm[1] == pytest.approx(1, abs=0.05)
 
@@ -126,16 +128,16 @@ def test_the_norm_of_what_attention_puts_out_needs_the_dimension():
 @pytest.mark.slow
 @pytest.mark.parametrize("beta", [0.5, 1.5, 3.0])
 def test_gradients_of_one_layer(beta):
-    asked = Architecture(
+    network = Architecture(
         tokens=256, dim=256, layers=1, activation=None, norm="pre", attention_skip=0.0,
         cosine=0.3, beta=beta,
     )  # fmt: skip
-    run, found = simulate(asked, range(12)), propagate(asked, finite_width=True).gradients
+    run, theory = simulate(network, range(12)), propagate(network, finite_width=True).gradients
     pairs = {
-        "query": (found.query[0], run.mean.query[0], run.stderr.query[0]),
-        "key": (found.key[0], run.mean.key[0], run.stderr.key[0]),
-        "value": (found.value[0], run.mean.value[0], run.stderr.value[0]),
-        "tokens": (found.tokens[0], run.mean.gradient[0], run.stderr.gradient[0]),
+        "query": (theory.query[0], run.mean.query[0], run.stderr.query[0]),
+        "key": (theory.key[0], run.mean.key[0], run.stderr.key[0]),
+        "value": (theory.value[0], run.mean.value[0], run.stderr.value[0]),
+        "tokens": (theory.tokens[0], run.mean.gradient[0], run.stderr.gradient[0]),
     }
     for name, (theory, mean, error) in pairs.items():
         assert abs(theory / mean - 1) < 0.1 + 4 * error / mean, name
@@ -147,33 +149,35 @@ def test_gradients_of_one_layer(beta):
     [({}, 0.5, 1.15), ({}, 1.5, 2.3), (PRE, 1.5, 1.2), (PRE, 3.0, 2.2)],
 )
 def test_gradients_through_twelve_layers(change, beta, factor):
-    asked = replace(BLOCKS, beta=beta, **change)
-    run = simulate(asked, range(3))
-    theory, mean = propagate(asked).gradients.tokens[0], run.mean.gradient[0]
+    network = replace(BLOCKS, beta=beta, **change)
+    run = simulate(network, range(3))
+    theory, mean = propagate(network).gradients.tokens[0], run.mean.gradient[0]
     allowed = math.log(factor) + 4 * run.stderr.gradient[0] / mean
     assert abs(math.log(theory / mean)) < allowed
 
 
 @pytest.mark.slow
 def test_query_gradients_of_deep_layers_come_out_low():
-    asked = replace(BLOCKS, tokens=96, dim=192, hidden=192, layers=16, beta=0.5)
-    run = simulate(asked, range(8))
+    network = replace(BLOCKS, tokens=96, dim=192, hidden=192, layers=16, beta=0.5)
+    run = simulate(network, range(8))
     deep = slice(10, None)
-    ratio = propagate(asked).gradients.query[deep].sum() / run.mean.query[deep].sum()
+    ratio = propagate(network).gradients.query[deep].sum() / run.mean.query[deep].sum()
     assert 0.4 < ratio < 0.7
 
 
 @pytest.mark.slow
 def test_entropy_over_a_grid():
-    asked = Architecture(tokens=128, dim=256, layers=6, hidden=256, cosine=0.1, attention_skip=1.5)
+    network = Architecture(
+        tokens=128, dim=256, layers=6, hidden=256, cosine=0.1, attention_skip=1.5
+    )
     betas = (0.3, 0.8, 1.4, 2.0, 3.0)
-    found = trainability_diagram(asked, ("beta", betas), ("mlp_skip", (1.0, 2.0)))
+    diagram = trainability_diagram(network, ("beta", betas), ("mlp_skip", (1.0, 2.0)))
     errors = []
     for row, skip in enumerate((1.0, 2.0)):
         for column, beta in enumerate(betas):
-            run = simulate(replace(asked, beta=beta, mlp_skip=skip), range(2), backward=False)
+            run = simulate(replace(network, beta=beta, mlp_skip=skip), range(2), backward=False)
             least = run.mean.entropy.min() / math.log(128)
-            errors.append(least - found.least_entropy[row, column])
+            errors.append(least - diagram.least_entropy[row, column])
     assert math.sqrt(np.mean(np.square(errors))) < 0.02
 
 
@@ -229,8 +233,8 @@ def test_the_same_seed_gives_the_same_network():
 
 
 def test_tokens_start_at_the_cosine_asked_for():
-    asked = replace(SMALL, tokens=200, dim=400, heads=1, cosine=0.4, layers=1, norm="pre")
-    run = simulate(replace(asked, input_variance=2.0), range(2), backward=False)
+    network = replace(SMALL, tokens=200, dim=400, heads=1, cosine=0.4, layers=1, norm="pre")
+    run = simulate(replace(network, input_variance=2.0), range(2), backward=False)
     assert run.mean.cosine[0] == pytest.approx(0.4, abs=0.01)
     assert run.mean.norm[0] == pytest.approx(2.0, rel=0.02)
     assert run.networks == 2
@@ -238,13 +242,13 @@ def test_tokens_start_at_the_cosine_asked_for():
 
 
 def test_several_architectures_are_run_as_each_alone():
-    asked = [replace(SMALL, beta=beta) for beta in (0.5, 2.0, 3.0)]
-    together = simulate_each(asked, range(3))
-    for architecture, found in zip(asked, together, strict=True):
+    networks = [replace(SMALL, beta=beta) for beta in (0.5, 2.0, 3.0)]
+    together = simulate_each(networks, range(3))
+    for architecture, simulation in zip(networks, together, strict=True):
         alone = simulate(architecture, range(3))
-        assert found.architecture == architecture
-        assert np.array_equal(found.mean.cosine, alone.mean.cosine)
-        assert np.array_equal(found.stderr.query, alone.stderr.query)
+        assert simulation.architecture == architecture
+        assert np.array_equal(simulation.mean.cosine, alone.mean.cosine)
+        assert np.array_equal(simulation.stderr.query, alone.stderr.query)
 
 
 def test_one_network_has_no_error_and_is_refused():

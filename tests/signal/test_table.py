@@ -22,11 +22,11 @@ def test_interpolation_is_within_half_a_percent(computed, low, high):
     rng = np.random.default_rng(1)
     variances = np.exp(rng.uniform(math.log(low), math.log(high), 25))
     correlations = 1 - rng.uniform(size=25) ** 2
-    found = computed(variances, correlations)
+    statistics = computed(variances, correlations)
     for k, (variance, correlation) in enumerate(zip(variances, correlations, strict=True)):
         exact = attention_statistics(float(variance), float(correlation), TOKENS)
         for name in vars(exact):
-            interpolated = np.broadcast_to(getattr(found, name), variances.shape)[k]
+            interpolated = np.broadcast_to(getattr(statistics, name), variances.shape)[k]
             assert interpolated == pytest.approx(getattr(exact, name), rel=5e-3), name
 
 
@@ -78,5 +78,5 @@ def test_a_folder_that_cannot_be_read_costs_only_time(monkeypatch, tmp_path):
 
 
 def _flat(tokens):
-    rows, pairs = table.row_grid(tokens).size, table.pair_grid(tokens).size
+    (_, rows), (_, pairs) = table.ROWS, table.PAIRS
     return table.AttentionTable(float(tokens), np.zeros((rows, 6)), np.zeros((2, pairs, 17)))

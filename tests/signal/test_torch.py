@@ -23,8 +23,8 @@ SMALL = Architecture(tokens=12, dim=16, layers=3, heads=2, hidden=20, beta=1.2, 
     ],
 )
 def test_numpy_and_torch_run_the_same_networks(change):
-    asked = replace(SMALL, **change)
-    ours, theirs = (simulate(asked, [0, 1], backend=name).mean for name in ("numpy", "torch"))
+    network = replace(SMALL, **change)
+    ours, theirs = (simulate(network, [0, 1], backend=name).mean for name in ("numpy", "torch"))
     for field in fields(ours):
         np.testing.assert_allclose(
             getattr(theirs, field.name), getattr(ours, field.name), rtol=2e-3, atol=2e-4,
@@ -54,14 +54,14 @@ def test_training_agrees_with_the_class_inside_and_outside():
     from simonides.signal.models.training import TrainingSchedule, python_help, train
 
     text = python_help()
-    asked = Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu", beta=0.5)
+    network = Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu", beta=0.5)
     schedule = TrainingSchedule(steps=60, batch=16, warm_up=5, learning_rate=4e-3)
     for beta, skip, outcome in (
         (0.5, 0.8, "rank collapse"),
         (0.5, 3.0, "trainable"),
         (4.0, 2.0, "entropy collapse"),
     ):
-        here = replace(asked, beta=beta, attention_skip=skip, mlp_skip=skip)
+        here = replace(network, beta=beta, attention_skip=skip, mlp_skip=skip)
         runs = [train(here, seed, schedule, text) for seed in range(2)]
         starts = [replace(here, cosine=max(run.cosine, 0.0)) for run in runs]
         assert [str(propagate(start).outcome) for start in starts] == [outcome] * 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, fields, replace
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +15,7 @@ from simonides.cli.grouped import grouped
 from simonides.cli.progress import plain_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from simonides.curves.table import Table
     from simonides.signal.diagram import Axis, Diagram
@@ -33,10 +33,6 @@ _LETTERS = "·REXV"
 """One for each outcome, in their order."""
 
 Config = Annotated[str | None, typer.Option(help="Read sizes and scales from a config.json.")]
-Layers = Annotated[int | None, typer.Option(help="Number of blocks.")]
-Dim = Annotated[int | None, typer.Option(help="Embedding dimension.")]
-Tokens = Annotated[int | None, typer.Option(help="Length of the context.")]
-Heads = Annotated[int | None, typer.Option(help="Attention heads (default: 1).")]
 Norm = Annotated[str | None, typer.Option(help="LayerNorm 'pre' or 'post' (default: post).")]
 Activation = Annotated[
     str | None,
@@ -45,11 +41,10 @@ Activation = Annotated[
     ),
 ]
 Cosine = Annotated[float | None, typer.Option(help="Cosine of two embedded tokens (0.1).")]
-Beta = Annotated[float | None, typer.Option(help="Strength of the scores (0.4).")]
+Skip = Annotated[float | None, typer.Option(help="What multiplies the residual stream (1).")]
 Std = Annotated[
     float | None, typer.Option(help="Instead of --beta: deviation of query and key weights.")
 ]
-Skip = Annotated[float | None, typer.Option(help="What multiplies the residual stream (1).")]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", help="Any other field of Architecture: NAME=VALUE, may be repeated."),
@@ -71,10 +66,10 @@ class Network:
     """What describes a transformer, all but the scales of its weights and skips."""
 
     config: Config = None
-    layers: Layers = None
-    dim: Dim = None
-    tokens: Tokens = None
-    heads: Heads = None
+    layers: Annotated[int | None, typer.Option(help="Number of blocks.")] = None
+    dim: Annotated[int | None, typer.Option(help="Embedding dimension.")] = None
+    tokens: Annotated[int | None, typer.Option(help="Length of the context.")] = None
+    heads: Annotated[int | None, typer.Option(help="Attention heads (default: 1).")] = None
     norm: Norm = None
     activation: Activation = None
     cosine: Cosine = None
@@ -85,7 +80,7 @@ class Network:
         from simonides.signal.maps.architecture import Architecture
         from simonides.signal.models.reading import read_config
 
-        described = {**self._fields(), **_assignments(self.others or [])}
+        described = self._described()
         if self.config is not None:
             with plain_warnings():
                 return read_config(self.config, **described)
@@ -94,19 +89,23 @@ class Network:
                 raise arguments.refuse(name, None, "given", f"pass --{name}, or --config FILE")
         return Architecture(**described)
 
-    def _fields(self) -> dict[str, Any]:
-        names = ("layers", "dim", "tokens", "heads", "norm", "cosine", "activation")
-        described = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+    def _described(self) -> dict[str, Any]:
+        """Return the fields of an architecture that the options name; one skip is that of both."""
+        named = {name: value for name, value in asdict(self).items() if value is not None}
+        for name in ("config", "others", "std"):
+            named.pop(name, None)
+        if "skip" in named:
+            named["attention_skip"] = named["mlp_skip"] = named.pop("skip")
         if self.activation == "none":
-            described["activation"] = None
-        return described
+            named["activation"] = None
+        return named | _assignments(self.others or [])
 
 
 @dataclass(frozen=True)
 class ScaledNetwork(Network):
     """A transformer with the scales of its weights and skips."""
 
-    beta: Beta = None
+    beta: Annotated[float | None, typer.Option(help="Strength of the scores (0.4).")] = None
     std: Std = None
     skip: Skip = None
 
@@ -115,17 +114,12 @@ class ScaledNetwork(Network):
         architecture = super().architecture()
         if self.std is None:
             return architecture
-        if self.beta is not None or "beta" in _assignments(self.others or []):
+        if "beta" in self._described():
             raise arguments.refuse("std", self.std, "given without a beta", "drop one of them")
         from simonides.signal.critical import beta_of_std
 
         beta = beta_of_std(self.std, architecture.dim, architecture.tokens)
         return replace(architecture, beta=beta)
-
-    def _fields(self) -> dict[str, Any]:
-        scales = {"beta": self.beta, "attention_skip": self.skip, "mlp_skip": self.skip}
-        passed = {name: value for name, value in scales.items() if value is not None}
-        return {**super()._fields(), **passed}
 
 
 def _assignments(texts: list[str]) -> dict[str, Any]:
@@ -147,10 +141,8 @@ def _value(text: str) -> Any:
     if text.lower() in words:
         return words[text.lower()]
     for kind in (int, float):
-        try:
+        with suppress(ValueError):  # not a number of this kind: the next, or a word
             return kind(text)
-        except ValueError:
-            continue  # not a number of this kind: the next, or a word
     return text
 
 
@@ -174,14 +166,13 @@ def propagate(
 
     with _checked(network, plot) as architecture:
         way = follow(architecture, method=method, finite_width=finite_width)  # type: ignore[arg-type]
-    picture = _drawn(plot, propagation_table(way))
-    if as_json:
-        output.print_json({**_record(way), **picture})
-        return
-    title = f"A signal through {_words(architecture)}"
-    output.print_table(title, *_rows(way), notes=way.notes)
-    output.print_line(f"class: {way.outcome}")
-    _print_picture(picture)
+
+    def words() -> None:
+        title = f"A signal through {_words(architecture)}"
+        output.print_table(title, *_rows(way), notes=way.notes)
+        output.print_line(f"class: {way.outcome}")
+
+    _answer(plot, as_json, propagation_table(way), _record(way), words)
 
 
 @app.command()
@@ -204,13 +195,13 @@ def recommend(
 
     with _checked(network, plot) as architecture:
         advice = scales_for(architecture, safety=safety, target=target)
-    picture = _drawn(plot, propagation_table(advice.propagation))
-    if as_json:
-        output.print_json({**_record(advice.propagation), **_scales(advice), **picture})
-        return
-    title = f"To initialise {_words(architecture)}"
-    output.print_table(title, ["", ""], _advice(advice), advice.propagation.notes)
-    _print_picture(picture)
+    way = advice.propagation
+
+    def words() -> None:
+        title = f"To initialise {_words(architecture)}"
+        output.print_table(title, ["", ""], _advice(advice), way.notes)
+
+    _answer(plot, as_json, propagation_table(way), _record(way) | _scales(advice), words)
 
 
 @app.command()
@@ -238,12 +229,8 @@ def diagram(
         classes = trainability_diagram(
             architecture, _axis("x", x), _axis("y", y), finite_width=finite_width
         )
-    picture = _drawn(plot, diagram_table(classes))
-    if as_json:
-        output.print_json({**_diagram_record(classes), **picture})
-        return
-    _print_diagram(classes)
-    _print_picture(picture)
+    record = _diagram_record(classes)
+    _answer(plot, as_json, diagram_table(classes), record, lambda: _print_diagram(classes))
 
 
 @contextmanager
@@ -254,33 +241,40 @@ def _checked(network: Network, plot: str | None) -> Iterator[Architecture]:
     architecture = network.architecture()
     if plot is not None:
         options.check_plot(plot)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PoorTheoryWarning)
+    with warnings.catch_warnings(action="ignore", category=PoorTheoryWarning):
         yield architecture
 
 
-def _drawn(plot: str | None, table: Table) -> dict[str, str]:
-    """Draw a table if a picture is wanted, and return where it is, as JSON has it."""
-    return {} if plot is None else {"plot": options.draw_to(plot, table)}
+def _answer(
+    plot: str | None,
+    as_json: bool,
+    table: Table,
+    record: dict[str, Any],
+    words: Callable[[], None],
+) -> None:
+    """Draw a table if a picture is wanted, and print an answer as JSON or in words."""
+    picture = {} if plot is None else {"plot": options.draw_to(plot, table)}
+    if as_json:
+        output.print_json(record | picture)
+        return
+    words()
+    for path in picture.values():
+        output.print_line(f"picture: {path}")
 
 
-def _print_picture(picture: dict[str, str]) -> None:
-    if picture:
-        output.print_line(f"picture: {picture['plot']}")
+def _lists(arrays: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(arrays, name).tolist() for name in names}
 
 
 def _record(way: Propagation) -> dict[str, Any]:
-    columns = ("cosine", "entropy", "entropy_fraction", "participation", "norm", "beta")
+    weights = _lists(way.gradients, "query", "key", "value")
     return {
         "beta_critical": float(way.beta_critical.min()),
         "class": str(way.outcome),
-        **{name: getattr(way, name).tolist() for name in columns},
+        **_lists(way, "cosine", "entropy", "entropy_fraction", "participation", "norm", "beta"),
         "beta_critical_by_layer": way.beta_critical.tolist(),
         "gradient": way.gradients.tokens.tolist(),
-        **{
-            f"{name}_gradient": getattr(way.gradients, name).tolist()
-            for name in ("query", "key", "value")
-        },
+        **{f"{role}_gradient": squares for role, squares in weights.items()},
         "architecture": asdict(way.architecture),
         "notes": list(way.notes),
     }
@@ -292,8 +286,7 @@ def _scales(advice: Initialisation) -> dict[str, Any]:
         "beta_recommended": advice.architecture.beta,
         "std": advice.std,
         **{name: getattr(advice.architecture, name) for name in names},
-        "layer_beta": advice.layer_beta.tolist(),
-        "layer_std": advice.layer_std.tolist(),
+        **_lists(advice, "layer_beta", "layer_std"),
     }
 
 
@@ -304,38 +297,40 @@ def _words(architecture: Architecture) -> str:
 
 def _rows(way: Propagation) -> tuple[list[str], list[list[str]]]:
     layers = way.architecture.layers
-    step = max(1, layers // _ROWS_SHOWN)
+    columns = {
+        "cosine": (way.cosine[1:], ".4f"),
+        "H / log T": (way.entropy_fraction, ".3f"),
+        "participation": (way.participation, ".4f"),
+        "beta": (way.beta, ".3g"),
+        "critical": (way.beta_critical, ".3g"),
+        "gradient": (way.gradients.tokens, ".3g"),
+    }
+    shown = sorted({*range(0, layers, max(1, layers // _ROWS_SHOWN)), layers - 1})
     rows = [
-        [
-            str(layer + 1),
-            f"{way.cosine[layer + 1]:.4f}",
-            f"{way.entropy_fraction[layer]:.3f}",
-            f"{way.participation[layer]:.4f}",
-            f"{way.beta[layer]:.3g}",
-            f"{way.beta_critical[layer]:.3g}",
-            f"{way.gradients.tokens[layer]:.3g}",
-        ]
-        for layer in sorted({*range(0, layers, step), layers - 1})
+        [str(layer + 1), *(format(values[layer], style) for values, style in columns.values())]
+        for layer in shown
     ]
-    return ["block", "cosine", "H / log T", "participation", "beta", "critical", "gradient"], rows
+    return ["block", *columns], rows
 
 
 def _advice(advice: Initialisation) -> list[list[str]]:
     architecture, way = advice.architecture, advice.propagation
-    rows = [
-        ["critical beta, first layer", f"{advice.beta_critical:.4g}"],
-        ["beta to use", f"{architecture.beta:.4g}"],
-        ["standard deviation of query and key weights", f"{advice.std:.4g}"],
-        ["the same in the last layer", f"{advice.layer_std[-1]:.4g}"],
-    ]
     if architecture.norm == "post":
-        rows.append(["skip strength, at least", f"{architecture.attention_skip:.4g}"])
+        changed = {"skip strength, at least": architecture.attention_skip}
     else:
-        value, second = architecture.value_variance, architecture.mlp_out_variance
-        rows.append(["value variance times fan-in, at most", f"{value:.4g}"])
-        rows.append(["second MLP variance times fan-in, at most", f"{second:.4g}"])
+        changed = {
+            "value variance times fan-in, at most": architecture.value_variance,
+            "second MLP variance times fan-in, at most": architecture.mlp_out_variance,
+        }
+    scales = {
+        "critical beta, first layer": advice.beta_critical,
+        "beta to use": architecture.beta,
+        "standard deviation of query and key weights": advice.std,
+        "the same in the last layer": advice.layer_std[-1],
+        **changed,
+    }
     return [
-        *rows,
+        *([name, f"{scale:.4g}"] for name, scale in scales.items()),
         ["cosine after the last layer", f"{way.cosine[-1]:.4f}"],
         ["least entropy / log T", f"{way.entropy_fraction.min():.3f}"],
         ["squared gradient, first over last layer", f"{way.gradients.tokens[0]:.3g}"],
@@ -364,14 +359,13 @@ def _axis(option: str, text: str) -> Axis:
 
 
 def _diagram_record(classes: Diagram) -> dict[str, Any]:
-    columns = ("cosine", "least_entropy", "participation", "gradient", "frozen_layer")
     return {
         "x": list(classes.x_axis.values),
         "y": list(classes.y_axis.values),
         "class": [[str(name) for name in row] for row in classes.names()],
         "x_axis": classes.x_axis.name,
         "y_axis": classes.y_axis.name,
-        **{name: getattr(classes, name).tolist() for name in columns},
+        **_lists(classes, "cosine", "least_entropy", "participation", "gradient", "frozen_layer"),
         "architecture": asdict(classes.architecture),
         "notes": list(classes.notes),
     }

@@ -24,7 +24,7 @@ for tokens that a LayerNorm has brought to equal norms (their own squares, which
 from __future__ import annotations
 
 import math
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -89,16 +89,12 @@ def _averaged(
     statistics: Statistics, variance: Reals, correlation: Reals, head_dim: int
 ) -> AttentionStatistics:
     factors, weights = _chi_square_rule(head_dim)
-    parts = [statistics(variance * factor, correlation) for factor in factors]
-    return AttentionStatistics(
-        **{
-            field.name: sum(
-                weight * getattr(part, field.name)
-                for weight, part in zip(weights, parts, strict=True)
-            )
-            for field in fields(AttentionStatistics)
-        }
-    )
+    parts = [vars(statistics(variance * factor, correlation)) for factor in factors]
+    means = {
+        name: sum(weight * part[name] for weight, part in zip(weights, parts, strict=True))
+        for name in parts[0]
+    }
+    return AttentionStatistics(**means)
 
 
 @lru_cache(maxsize=64)

@@ -13,6 +13,15 @@ the entropy is :math:`H = E\log Z - v(1 - Y)`, and gradients need
 
 Two identities tie them together (Gaussian integration by parts):
 :math:`\partial_v E\log Z = (1 - Y)/2` and :math:`\partial_r O = v\,\Gamma_{12}`.
+
+Weights have the partition function in their denominator. Writing a power of it as an integral,
+:math:`Z^{-k} = \Gamma(k)^{-1} \int e^{ky} \exp(-e^y Z) dy`, turns each average into an integral over one
+variable y of products over keys, and each factor into a smoothed Gumbel kernel,
+
+.. math:: F_k(y) = E_z K_k(y + \sigma z),\qquad K_k(y) = e^{ky} \exp(-e^y),\qquad \sigma = \sqrt v .
+
+Integrands are analytic and decay fast at both ends, so that the trapezoidal rule converges
+geometrically in its step.
 """
 
 from __future__ import annotations
@@ -22,12 +31,27 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import special
 
 from simonides import arguments
-from simonides.signal.attention.quadrature import STEP, levels, normal_rule, reach, smoothed
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
+
+STEP = 0.3
+"""Step in y: the kernels' Fourier transforms, Γ(k + iω), have fallen to 1e-14 at 2π/STEP."""
+
+_NORMAL_STEP = 0.4
+"""Largest step of a normal variable, and of a kernel's argument: |Γ(k + iω)| is some 1e-9 at 2π over it."""
+
+_REACH = 9.0
+"""Deviations beyond which a normal variable has probability 2e-19: less than rounding."""
+
+_DECAY = 21.0
+"""Integrands fall at least as e^y below the first point that matters: e^-21 is 1e-9."""
+
+_LARGEST_EXPONENT = 700.0
+"""Beyond it exp overflows; the kernels have long been zero there."""
 
 MOST_TOKENS = 1e60
 """Any number does that lies beyond all in use; powers of it up to T² stay far from overflow."""
@@ -42,6 +66,7 @@ _CLOSE = 1e-3
 """Of v (1 - r): below it Y less O cancels, while its slope at the middle errs by the square."""
 
 _ALMOST_ONE = 1 - 2.0**-53
+"""The largest number below one: the logarithm of what is left stays finite."""
 
 
 @dataclass(frozen=True)
@@ -132,13 +157,8 @@ def attention_statistics(variance: float, correlation: float, tokens: float) -> 
     0.425016 0.044146 1.526922
     """
     variance, tokens = checked_variance(variance), checked_tokens(tokens)
-    correlation = arguments.real(
-        "correlation",
-        correlation,
-        least=0,
-        most=1,
-        remedy="pass the cosine of two tokens; negative ones are not covered",
-    )
+    remedy = "pass the cosine of two tokens; negative ones are not covered"
+    correlation = arguments.real("correlation", correlation, least=0, most=1, remedy=remedy)
     row = row_moments(variance, tokens)
     pair = pair_moments(variance, correlation, tokens)
     return AttentionStatistics(
@@ -166,8 +186,8 @@ def row_moments(variance: float, tokens: float) -> RowMoments:
         share = 1 / tokens
         return RowMoments(share, share**2, share**3, share**2, math.log(tokens), math.log(tokens))
     deviation = math.sqrt(variance)
-    y = levels(deviation, tokens)
-    lost, *moments = smoothed(y, deviation, (0, 2, 3, 4), reach(tokens))
+    y = _levels(deviation, tokens)
+    lost, *moments = _smoothed(y, deviation, (0, 2, 3, 4), _reach(tokens))
     second, third, fourth = moments
     log_kept = np.log1p(-np.minimum(lost, _ALMOST_ONE))
     others = np.exp((tokens - 1) * log_kept)
@@ -178,7 +198,8 @@ def row_moments(variance: float, tokens: float) -> RowMoments:
     # Shifted to where φ^T falls, both terms of log Z's integrand end well inside the grid.
     centre = float(y[np.searchsorted(-all_keys, -0.5)])
     log_partition = (
-        STEP * float(np.sum(np.exp(-np.exp(np.minimum(y - centre, 700.0))) - all_keys)) - centre
+        STEP * float(np.sum(np.exp(-np.exp(np.minimum(y - centre, _LARGEST_EXPONENT))) - all_keys))
+        - centre
     )
     return RowMoments(
         participation=participation,
@@ -201,9 +222,14 @@ def pair_moments(variance: float, correlation: float, tokens: float) -> PairMome
         return PairMoments(1 / tokens, 1 / tokens - 1 / tokens**2)
     if correlation in (0, 1):
         row = row_moments(variance, tokens)
-        return _independent(row, tokens) if correlation == 0 else _equal(row)
+        if correlation == 1:
+            return PairMoments(row.participation, row.gradient)
+        # Queries that see independent scores: the averages of one, multiplied.
+        same_key = row.participation**2 / tokens
+        two_keys = (1 - row.participation) ** 2 / (tokens * (tokens - 1))
+        return PairMoments(1 / tokens, (1 - 2 * row.participation) / tokens + same_key + two_keys)
     deviation = math.sqrt(variance)
-    y = levels(deviation, tokens)
+    y = _levels(deviation, tokens)
     lost, first, second, weights = _common_and_own(y, deviation, correlation, tokens)
     lost_each = lost @ weights
     lost_pair = lost_each[:, None] + lost_each - (lost * weights) @ lost.T
@@ -218,29 +244,18 @@ def pair_moments(variance: float, correlation: float, tokens: float) -> PairMome
     return PairMoments(overlap, overlap - 2 * two_one + two_two + two_keys)
 
 
-def _equal(row: RowMoments) -> PairMoments:
-    return PairMoments(row.participation, row.gradient)
-
-
-def _independent(row: RowMoments, tokens: float) -> PairMoments:
-    """Return the averages for two queries that see independent scores: those of one, multiplied."""
-    same_key = row.participation**2 / tokens
-    two_keys = (1 - row.participation) ** 2 / (tokens * (tokens - 1))
-    return PairMoments(1 / tokens, (1 - 2 * row.participation) / tokens + same_key + two_keys)
-
-
 def _common_and_own(
     y: Reals, deviation: float, correlation: float, tokens: float
 ) -> tuple[Reals, Reals, Reals, Reals]:
     """Return 1 - f_0, f_1, f_2 at (y, u) and the weights of u."""
     own = deviation * math.sqrt(1 - correlation)
     common = deviation * math.sqrt(correlation)
-    far = reach(tokens)
-    parts = math.ceil(STEP / (0.4 * common)) if common > 0 else math.inf
+    far = _reach(tokens)
+    parts = math.ceil(STEP / (_NORMAL_STEP * common)) if common > 0 else math.inf
     if parts > _FINEST:
         # The common part hardly moves: few points of u, each with its own smoothing.
-        u, weights = normal_rule(common, far)
-        lost, first, second = smoothed(y[:, None] + common * u, own, (0, 1, 2), far)
+        u, weights = _normal_rule(common, far)
+        lost, first, second = _smoothed(y[:, None] + common * u, own, (0, 1, 2), far)
         return lost, first, second, weights
     fine = STEP / int(parts)
     margin = math.ceil(far * common / fine)
@@ -249,9 +264,50 @@ def _common_and_own(
     weights = fine / common * np.exp(-u * u / 2) / math.sqrt(2 * math.pi)
     windows = [
         np.lib.stride_tricks.sliding_window_view(values, u.size)[:: int(parts)]
-        for values in smoothed(x, own, (0, 1, 2), far)
+        for values in _smoothed(x, own, (0, 1, 2), far)
     ]
     return windows[0], windows[1], windows[2], weights
+
+
+def _levels(deviation: float, tokens: float) -> Reals:
+    """Return the points y at which integrands are summed, for scores of that deviation.
+
+    -y is where log Z may lie: it is at most log T above the highest score, which exceeds
+    √(2 log T + 50) deviations with probability below e^-25, and below the first point integrands
+    have fallen by e^-21. At the upper end no score is likely to be as low as all would have to be.
+    """
+    log_tokens = math.log(tokens)
+    highest = deviation * math.sqrt(2 * log_tokens + 50)
+    low = -(log_tokens + highest) - _DECAY
+    # The quantile that all scores stay below with probability 1e-15, by its complement.
+    quantile = -float(special.ndtri(-math.expm1(-15 * math.log(10) / tokens)))
+    high = min(-deviation * quantile, 8 * deviation) + 4
+    count = math.ceil((high - low) / STEP)
+    return low + STEP * np.arange(count + 1.0)
+
+
+def _smoothed(x: Reals, deviation: float, powers: tuple[int, ...], reach: float) -> list[Reals]:
+    """Return F_k at each x for the powers asked; power 0 stands for 1 - F_0, which is kept whole."""
+    z, weights = _normal_rule(deviation, reach)
+    exponent = np.minimum(x[..., None] + deviation * z, _LARGEST_EXPONENT)
+    growth = np.exp(exponent)
+    return [
+        (np.exp(power * exponent - growth) if power else -np.expm1(-growth)) @ weights
+        for power in powers
+    ]
+
+
+def _normal_rule(deviation: float, reach: float = _REACH) -> tuple[Reals, Reals]:
+    """Return the trapezoidal rule for a normal variable that a kernel sees times a deviation."""
+    step = _NORMAL_STEP / max(1.0, deviation)
+    count = math.ceil(max(reach, _REACH) / step)
+    z = step * np.arange(-count, count + 1.0)
+    return z, step * np.exp(-z * z / 2) / math.sqrt(2 * math.pi)
+
+
+def _reach(tokens: float) -> float:
+    """Return how many deviations matter: the highest of all scores does."""
+    return max(_REACH, math.sqrt(2 * math.log(tokens)) + 6)
 
 
 def contrast(
@@ -273,10 +329,5 @@ def checked_tokens(tokens: object) -> float:
 
 def checked_variance(variance: object) -> float:
     """Return the score variance if it is one the quadrature can resolve."""
-    return arguments.real(
-        "variance",
-        variance,
-        least=0,
-        most=MOST_VARIANCE,
-        remedy="pass the variance of the scores, beta² log T (1 - cosine)",
-    )
+    remedy = "pass the variance of the scores, beta² log T (1 - cosine)"
+    return arguments.real("variance", variance, least=0, most=MOST_VARIANCE, remedy=remedy)

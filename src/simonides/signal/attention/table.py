@@ -21,8 +21,8 @@ import math
 import warnings
 import zipfile
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from platformdirs import user_cache_path
@@ -45,10 +45,9 @@ if TYPE_CHECKING:
 VERSION = 1
 """Part of the file's name: raise it when what is tabulated changes."""
 
-_ROW_LEAST, _ROW_POINTS = 1e-4, 193
-_PAIR_LEAST, _PAIR_POINTS = 1e-2, 35
+ROWS, PAIRS = (1e-4, 193), (1e-2, 35)
 _STEPS = 16
-"""Least variances, numbers of points in v and τ: interpolation stays within half a percent, as tested."""
+"""Least v and its points for one query and for two, steps in τ: within half a percent, as tested."""
 
 _MOST_SQUARED_BETA = 40.0
 """Squared beta of orthogonal tokens up to which variances are tabulated."""
@@ -62,20 +61,21 @@ class AttentionTable:
     row_values: Reals
     pair_values: Reals
 
-    def __post_init__(self) -> None:
-        steps = np.linspace(0, 1, _STEPS + 1)
-        rows, pairs = row_grid(self.tokens), pair_grid(self.tokens)
-        object.__setattr__(self, "_row", CubicSpline(rows, self.row_values))
-        splines = [RectBivariateSpline(pairs, steps, values) for values in self.pair_values]
-        object.__setattr__(self, "_pair", splines)
+    @cached_property
+    def _row(self) -> CubicSpline:
+        return CubicSpline(grid(self.tokens, *ROWS), self.row_values)
+
+    @cached_property
+    def _pair(self) -> list[RectBivariateSpline]:
+        grids = grid(self.tokens, *PAIRS), np.linspace(0, 1, _STEPS + 1)
+        return [RectBivariateSpline(*grids, values) for values in self.pair_values]
 
     def __call__(self, variance: Reals, correlation: Reals) -> AttentionStatistics:
         """Return the statistics at each pair of variance and correlation."""
         variance, correlation = np.broadcast_arrays(variance, correlation)
-        splines: Any = self
-        inside, below, above = _continued(variance, row_grid(self.tokens))
+        inside, below, above = _continued(variance, grid(self.tokens, *ROWS))
         x = np.log(inside)
-        odds, spread, third, fourth, squared, gradient = np.moveaxis(splines._row(x), -1, 0)
+        odds, spread, third, fourth, squared, gradient = np.moveaxis(self._row(x), -1, 0)
         odds = np.exp(odds) * below
         # At the upper end the share of Y - O in Y - 1/T is kept.
         larger = above * (1 + odds) / (1 + odds * above)
@@ -84,9 +84,9 @@ class AttentionTable:
         participation = excess + 1 / self.tokens
         gap = 1 - correlation
         step = 1 - np.sqrt(gap)
-        in_pairs, low_pairs, _ = _continued(variance, pair_grid(self.tokens))
+        in_pairs, low_pairs, _ = _continued(variance, grid(self.tokens, *PAIRS))
         x_pairs = np.log(in_pairs)
-        fall, rise = (low_pairs * spline.ev(x_pairs, step) for spline in splines._pair)
+        fall, rise = (low_pairs * spline.ev(x_pairs, step) for spline in self._pair)
         lost = larger * below * inside * gap * np.exp(gradient + fall)
         gradient = np.exp(gradient) / above
         return AttentionStatistics(
@@ -111,27 +111,19 @@ def _continued(variance: Reals, grid: Reals) -> tuple[Reals, Reals, Reals]:
     return np.clip(variance, low, high), np.minimum(variance / low, 1.0), above
 
 
-def row_grid(tokens: float) -> Reals:
-    """Return the logarithms of the variance at which one query's averages are tabulated."""
-    return np.linspace(math.log(_ROW_LEAST), _highest(tokens), _ROW_POINTS)
-
-
-def pair_grid(tokens: float) -> Reals:
-    """Return the logarithms of the variance at which two queries' averages are tabulated."""
-    return np.linspace(math.log(_PAIR_LEAST), _highest(tokens), _PAIR_POINTS)
-
-
-def _highest(tokens: float) -> float:
-    return math.log(_MOST_SQUARED_BETA * math.log(tokens))
+def grid(tokens: float, least: float, points: int) -> Reals:
+    """Return the logarithms of the variance at which averages are tabulated."""
+    most = _MOST_SQUARED_BETA * math.log(tokens)
+    return np.linspace(math.log(least), math.log(most), points)
 
 
 def compute(tokens: float) -> AttentionTable:
     """Return the table for a number of tokens, from exact values."""
-    rows = np.array([_row(math.exp(x), tokens) for x in row_grid(tokens)])
+    rows = np.array([_row(math.exp(x), tokens) for x in grid(tokens, *ROWS)])
     pairs = np.array(
         [
             [_pair(math.exp(x), 1 - (1 - k / _STEPS) ** 2, tokens) for k in range(_STEPS + 1)]
-            for x in pair_grid(tokens)
+            for x in grid(tokens, *PAIRS)
         ]
     )
     return AttentionTable(tokens, rows, np.moveaxis(pairs, -1, 0))

@@ -25,6 +25,7 @@ _SIZES = {
     "dim": (1, 10**9, "pass the embedding dimension"),
     "layers": (1, 100_000, "pass the number of blocks"),
     "heads": (1, 10**6, "pass the number of attention heads"),
+    "hidden": (1, math.inf, "pass the MLP's width"),
 }
 """Least and most, beyond all in use, and the remedy."""
 
@@ -114,21 +115,21 @@ class Architecture:
     input_variance: float = 1.0
 
     def __post_init__(self) -> None:
-        for name, (least, most, remedy) in _SIZES.items():
-            size = arguments.whole(name, getattr(self, name), least=least, most=most, remedy=remedy)
-            object.__setattr__(self, name, size)
+        checked: dict[str, Any] = {
+            name: arguments.whole(name, getattr(self, name), least=least, most=most, remedy=remedy)
+            for name, (least, most, remedy) in _SIZES.items()
+            if name != "hidden" or self.hidden is not None
+        }
         if self.dim % self.heads:
             raise arguments.refuse(
                 "heads", self.heads, f"a divisor of dim = {self.dim}", "change one of the two"
             )
-        if self.hidden is not None:
-            hidden = arguments.whole("hidden", self.hidden, remedy="pass the MLP's width")
-            object.__setattr__(self, "hidden", hidden)
         for name, remedy in _REALS.items():
             bounds = {"least": 0, "most": MOST_GAIN, **_BOUNDS.get(name, {})}
             if name != "output_variance" or self.output_variance is not None:
-                number = arguments.real(name, getattr(self, name), **bounds, remedy=remedy)
-                object.__setattr__(self, name, number)
+                checked[name] = arguments.real(name, getattr(self, name), **bounds, remedy=remedy)
+        for name, number in checked.items():
+            object.__setattr__(self, name, number)
         if self.norm not in NORMS:
             choices = ", ".join(map(repr, NORMS))
             raise arguments.refuse("norm", self.norm, f"one of {choices}", "choose one")

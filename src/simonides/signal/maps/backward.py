@@ -112,10 +112,8 @@ class FullMask:
             own_share * own + others * pair_share * shared,
             (rest - own_share) * own / others + (rest - pair_share) * shared,
         ).scaled(gains.attention_variance)
-        towards = self._coherent(layer)
-        query = Gradient(
-            (statistics.gradient + towards) * own, (statistics.gradient_overlap + towards) * shared
-        ).scaled(through_scores * gap**2)
+        own_query, pair_query = self._query(layer)
+        query = Gradient(own_query * own, pair_query * shared).scaled(through_scores * gap**2)
         moved = (
             statistics.gradient * own + (1 - gap) * others * statistics.gradient_overlap * shared
         )
@@ -127,10 +125,9 @@ class FullMask:
         own, shared, tokens = back.own, back.shared, self.architecture.tokens
         statistics, gap = layer.attention, layer.at_attention.relative
         pairs = tokens * (tokens - 1)
-        towards = self._coherent(layer)
+        own_query, pair_query = self._query(layer)
         query = query_scale(self.architecture, gains, layer) * (
-            tokens * (statistics.gradient + towards) * own
-            + pairs * (1 - gap) * (statistics.gradient_overlap + towards) * shared
+            tokens * own_query * own + pairs * (1 - gap) * pair_query * shared
         )
         own_norm, pair_norm = (
             gap * statistics.excess,
@@ -144,10 +141,11 @@ class FullMask:
         )
         return query, value
 
-    def _coherent(self, layer: BlockState) -> Reals:
-        """Return what keys that lean towards their query add at finite dimension, (1 - Y)² / d."""
-        spread: Reals = np.square(1 - np.asarray(layer.attention.participation))
-        return spread / self.architecture.dim
+    def _query(self, layer: BlockState) -> tuple[Reals, Reals]:
+        """Return Γ and Γ12 of queries: keys that lean towards their query add (1 - Y)² / d."""
+        statistics = layer.attention
+        spread = np.square(1 - np.asarray(statistics.participation)) / self.architecture.dim
+        return statistics.gradient + spread, statistics.gradient_overlap + spread
 
 
 def gradients(

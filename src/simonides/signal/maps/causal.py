@@ -20,8 +20,8 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -45,25 +45,18 @@ They vary slowly with the logarithm of the number; every node costs a table.
 """
 
 
-@dataclass(frozen=True)
-class Rows:
-    """Statistics of rows: Y and Γ for each group, O and Γ12 for each two, (1 - Y)² / d likewise."""
+class Rows(NamedTuple):
+    """Statistics of rows: of each group, and (overlaps) of each two.
+
+    Y and O of what values are mixed with, the factors Γ and Γ12 of keys, and those of queries.
+    """
 
     participation: Reals
-    gradient: Reals
     overlap: Reals
+    gradient: Reals
     gradient_overlap: Reals
-    towards: Reals
-
-
-@dataclass(frozen=True)
-class _Shares:
-    """Parts of rows: one on a key, two on the same, one on two keys, and two on two."""
-
-    single: Reals
-    double: Reals
-    apart: Reals
-    crossed: Reals
+    query: Reals
+    query_overlap: Reals
 
 
 @dataclass(frozen=True)
@@ -150,7 +143,7 @@ class CausalMask(FullMask):
 
     def _surplus(self, gains: Gains, layer: BlockState) -> Reals:
         """Return the norm that attention puts out at each group's positions, beyond that of the last."""
-        own, _ = self._mixing(self._rows(layer))
+        own = self._rows(layer).participation
         more: Reals = gains.attention_variance * layer.at_attention.relative * (own - own[-1:])
         return more
 
@@ -159,45 +152,30 @@ class CausalMask(FullMask):
         rows, gap = self._rows(layer), layer.at_attention.relative
         tokens = self.architecture.tokens
         through_scores = layer.beta**2 * np.log(tokens) * gains.attention_variance
-        own_share, pair_share = self._mixing(rows)
+        own, pair = rows.participation, rows.overlap
         rest = 0.0 if self.architecture.centred else 1.0
-        value = self._to_keys(
-            back, own_share, pair_share, rest - own_share, rest - pair_share
-        ).scaled(gains.attention_variance)
+        value = self._to_keys(back, own, pair, rest - own, rest - pair)
         aligned = (1 - gap) * rows.gradient_overlap
-        key = self._to_keys(back, rows.gradient, aligned, -rows.gradient, -aligned).scaled(
-            through_scores * gap
+        key = self._to_keys(back, rows.gradient, aligned, -rows.gradient, -aligned)
+        query = Gradient(rows.query * back.own, rows.query_overlap * back.shared)
+        return (
+            value.scaled(gains.attention_variance)
+            + query.scaled(through_scores * gap**2)
+            + key.scaled(through_scores * gap)
         )
-        towards = np.einsum("kk...->k...", rows.towards)
-        query = Gradient(
-            (rows.gradient + towards) * back.own,
-            (rows.gradient_overlap + rows.towards) * back.shared,
-        ).scaled(through_scores * gap**2)
-        return value + query + key
 
     def weights(self, gains: Gains, layer: BlockState, back: Gradient) -> tuple[Reals, Reals]:
         """Return squared gradient norms of the query (or key) and of the value weights."""
         rows, gap = self._rows(layer), layer.at_attention.relative
-        towards = np.einsum("kk...->k...", rows.towards)
         query = query_scale(self.architecture, gains, layer) * self._sums(
-            (rows.gradient + towards) * back.own,
-            (1 - gap) * (rows.gradient_overlap + rows.towards) * back.shared,
+            rows.query * back.own, (1 - gap) * rows.query_overlap * back.shared
         )
         common = 0.0 if self.architecture.centred else 1 - gap
-        own_share, pair_share = self._mixing(rows)
         value = value_scale(self.architecture) * self._sums(
-            (common + gap * own_share) * back.own, (common + gap * pair_share) * back.shared
+            (common + gap * rows.participation) * back.own,
+            (common + gap * rows.overlap) * back.shared,
         )
         return query, value
-
-    def _mixing(self, rows: Rows) -> tuple[Reals, Reals]:
-        """Return Y and O of what values are mixed with: weights, less their mean where centred."""
-        if not self.architecture.centred:
-            return rows.participation, rows.overlap
-        points = (1,) * (rows.participation.ndim - 1)
-        most = np.maximum(self.counts[:, None], self.counts)
-        own = rows.participation - (1 / self.counts).reshape(-1, *points)
-        return own, rows.overlap - (1 / most).reshape(*most.shape, *points)
 
     def _sums(self, own: Reals, shared: Reals) -> Reals:
         """Return a sum over positions plus one over pairs of them."""
@@ -208,21 +186,24 @@ class CausalMask(FullMask):
         self, back: Gradient, own: Reals, pair: Reals, own_rest: Reals, pair_rest: Reals
     ) -> Gradient:
         """Return what keys get of rows' shares: of one row or two on the same key, and of the rest."""
-        shares = self._shares
-        sent = np.tensordot(shares.single, own * back.own, (0, 0))
-        sent = sent + np.tensordot(shares.double, pair * back.shared, ((0, 1), (0, 1)))
-        crossing = shares.crossed.reshape(*shares.crossed.shape, *(1,) * (own.ndim - 1))
+        single, double, apart, crossed = self._shares
+        sent = np.tensordot(single, own * back.own, (0, 0))
+        sent = sent + np.tensordot(double, pair * back.shared, ((0, 1), (0, 1)))
+        crossing = crossed.reshape(*crossed.shape, *(1,) * (own.ndim - 1))
         crossing = crossing * pair_rest * back.shared
         same = np.einsum("kk...->k...", crossing)
-        between = np.tensordot(shares.apart, own_rest * back.own, (0, 0))
+        between = np.tensordot(apart, own_rest * back.own, (0, 0))
         between = between - np.tensordot(self._seeing_both, same, (0, 0))
         seeing = self._seeing
         between = between + np.einsum("ki,kl...,lj->ij...", seeing, crossing, seeing, optimize=True)
         return Gradient(sent, between)
 
     @cached_property
-    def _shares(self) -> _Shares:
-        """Return what part of a row, or of two, a key or two keys get; each row's parts sum to one."""
+    def _shares(self) -> tuple[Reals, Reals, Reals, Reals]:
+        """Return what part of a row a key gets, of two rows, of a row two keys get, and of two rows.
+
+        Each row's parts sum to one.
+        """
         seeing, both, pairs, widths = self._seeing, self._seeing_both, self._pairs, self.widths
         two = np.einsum("kj,lj->klj", seeing, seeing)
         for k in range(len(widths)):
@@ -230,22 +211,17 @@ class CausalMask(FullMask):
             two[k, k, k] = (widths[k] ** 2 - 1) / 3
         both_sums = np.einsum("kij,ij->k", both, pairs)
         crossed = np.einsum("ki,ij,lj->kl", seeing, pairs, seeing) - np.diag(both_sums)
-        return _Shares(
-            single=seeing * (widths / (seeing @ widths))[:, None],
-            double=two * _over(pairs, two @ widths)[..., None],
-            apart=both * _over(widths, both_sums)[:, None, None],
-            crossed=_over(pairs, crossed),
+        return (
+            seeing * (widths / (seeing @ widths))[:, None],
+            two * _over(pairs, two @ widths)[..., None],
+            both * _over(widths, both_sums)[:, None, None],
+            _over(pairs, crossed),
         )
 
-    def _rows(self, layer: BlockState) -> Rows:
-        """Return the statistics of every group's rows; those of one layer are asked for more than once."""
-        if not self._latest or self._latest[0][0] is not layer:
-            self._latest[:] = [(layer, self._computed(layer))]
-        return self._latest[0][1]
-
     @cached_property
-    def _latest(self) -> list[tuple[BlockState, Rows]]:
-        return []
+    def _rows(self) -> Callable[[BlockState], Rows]:
+        """Return the statistics of every group's rows; those of one layer are asked for more than once."""
+        return lru_cache(maxsize=1)(self._computed)
 
     def _computed(self, layer: BlockState) -> Rows:
         gap = layer.at_attention.relative
@@ -258,13 +234,20 @@ class CausalMask(FullMask):
         }
         alone = np.reshape(1 - 1 / np.array(nodes), (-1, *(1,) * variance.ndim))
         own = self._between(shares["participation"], single=1.0)
-        gradient = self._between(shares["gradient"] / alone, single=0.0, alone=True)
         overlap = self._both(self._between(shares["overlap"], single=1.0))
-        pulled = self._both(
-            self._between(shares["gradient_overlap"] / alone, single=0.0, alone=True)
+        gradient, pulled = (
+            self._between(shares[name] / alone, single=0.0, alone=True)
+            for name in ("gradient", "gradient_overlap")
         )
+        pulled = self._both(pulled)
         towards = (1 - own)[:, None] * (1 - own)[None] / self.architecture.dim
-        return Rows(own, gradient, overlap, pulled, towards)
+        query = gradient + np.einsum("kk...->k...", towards)
+        if self.architecture.centred:  # weights less their mean
+            points = (1,) * variance.ndim
+            most = np.maximum(self.counts[:, None], self.counts)
+            own = own - (1 / self.counts).reshape(-1, *points)
+            overlap = overlap - (1 / most).reshape(*most.shape, *points)
+        return Rows(own, overlap, gradient, pulled, query, pulled + towards)
 
     @cached_property
     def _nodes(self) -> list[int]:

@@ -95,7 +95,7 @@ class Sublayer:
     relative: Reals
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BlockState:
     """One block on the way forward."""
 

@@ -131,12 +131,11 @@ def of_config(config: Mapping[str, Any], **changes: Any) -> Architecture:
         fields["norm"] = "post" if config.get("do_layer_norm_before") is False else _norm(kind)
     fields.setdefault("causal", kind in _CAUSAL)
     std = _first(config, ("initializer_range", "init_std"))
-    std = arguments.real(
-        "initializer_range",
+    std, remedy = (
         _DEFAULT_STD if std is None else std,
-        least=0,
-        remedy="it is the standard deviation of the weights",
+        "it is the standard deviation of the weights",
     )
+    std = arguments.real("initializer_range", std, least=0, remedy=remedy)
     for note in _left_out(config, kind):
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     network = Architecture(**fields)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.estimate import Estimate
+from simonides.figures.marks import part_of
 from simonides.reproduction.claims.claim import PaperClaim, graded, is_near
 from simonides.signal.outcome import OUTCOMES, Outcome
 from simonides.signal.paper.curves import ABOVE, BELOW, PLACEMENTS
@@ -40,7 +41,7 @@ def rank_collapse(tables: Tables) -> PaperClaim:
     table = tables["measured"]
     below, above = (table.where("beta", beta).records() for beta in (BELOW, ABOVE))
     place = _furthest_apart(below, above)
-    row, cosine = below[place], _cosine(below[place])
+    row, cosine = below[place], _measured(below[place], "cosine_simulated")
     rate, other = _rate(below, "cosine_simulated"), _rate(above, "cosine_simulated")
     limit, exact, slower = (
         _rate(rows, column).value
@@ -73,7 +74,7 @@ def signal_preserved(tables: Tables) -> PaperClaim:
     middle = len(above) // 2
     rows = above[middle:]
     gap = max(abs(row["cosine"] - row["cosine_simulated"]) for row in rows)
-    high, low = _cosine(above[middle]), _cosine(below[middle])
+    high, low = (_measured(rows[middle], "cosine_simulated") for rows in (above, below))
     apart = low.value - high.value > 3 * math.hypot(low.stderr, high.stderr)
     expected = above[middle]["cosine_limit"]
     return _claim(
@@ -96,21 +97,14 @@ def entropy_collapse(tables: Tables) -> PaperClaim:
     """Check participation and entropy of attention on both sides of freezing."""
     words, whole, part = [], [], []
     for row in tables["attention"].records():
-        share = Estimate(row["participation"], row["participation_stderr"])
-        entropy = Estimate(row["entropy"], row["entropy_stderr"])
-        whole += [
-            is_near(share, row["participation_limit"], 0.02),
-            is_near(entropy, row["entropy_limit"], 0.02),
-        ]
-        part += [
-            is_near(share, row["participation_theory"], 0.02),
-            is_near(entropy, row["entropy_theory"], 0.02),
-        ]
-        words.append(
-            f"β = {row['beta']:g}: Y = {share} (limit {row['participation_limit']:.3f}, finite size "
-            f"{row['participation_theory']:.3f}), H / log T = {entropy} (limit "
-            f"{row['entropy_limit']:.3f}, finite size {row['entropy_theory']:.3f})"
-        )
+        values = []
+        for symbol, name in (("Y", "participation"), ("H / log T", "entropy")):
+            value = _measured(row, name)
+            limit, theory = row[f"{name}_limit"], row[f"{name}_theory"]
+            whole.append(is_near(value, limit, 0.02))
+            part.append(is_near(value, theory, 0.02))
+            values.append(f"{symbol} = {value} (limit {limit:.3f}, finite size {theory:.3f})")
+        words.append(f"β = {row['beta']:g}: {', '.join(values)}")
     return _claim(
         "entropy-collapse",
         "Attention is a Random Energy Model: above β_c it condenses on few keys, Y = 1 − β_c/β, and its "
@@ -129,7 +123,7 @@ def critical_skip(tables: Tables) -> PaperClaim:
     table = tables["measured"]
     critical, target = table.settings["critical"], table.settings["target"]
     row = min(table.records(), key=lambda row: abs(row["skip"] - critical))
-    cosine = Estimate(row["cosine"], row["cosine_stderr"])
+    cosine = _measured(row, "cosine")
     return _claim(
         "critical-skip",
         f"Low-variance regime: the critical skip for {table.settings['layers']:.0f} post-norm blocks of "
@@ -153,7 +147,7 @@ def layer_norm(tables: Tables) -> PaperClaim:
     words, expected, whole, part = [], [], [], []
     for name, (_, centred), rows in zip(_NAMES, PLACEMENTS, cases, strict=True):
         row = rows[-1 if centred else early]
-        cosine = _cosine(row)
+        cosine = _measured(row, "cosine_simulated")
         whole.append(is_near(cosine, row["cosine_limit"], _COSINE_SLACK))
         part.append(is_near(cosine, row["cosine"], _COSINE_SLACK))
         words.append(
@@ -199,13 +193,13 @@ def query_gradients(tables: Tables) -> PaperClaim:
     table = tables["measured"]
     critical = table.settings["critical"]
     dim, tokens = table["dim"].max(), table["tokens"].max()
-    largest = table.where("dim", dim).where("tokens", tokens)
-    rows = largest.records()
+    rows = part_of(table, dim=dim, tokens=tokens).records()
     low = min(rows, key=lambda row: abs(row["beta"] - critical / 2))
     high = rows[-1]
+    weak, strong = (_measured(row, "query_simulated") for row in (low, high))
     words = [
-        f"{_gradient(row)} at β = {row['beta']:.2f} (finite size {row['query']:.3f})"
-        for row in (low, high)
+        f"{value} at β = {row['beta']:.2f} (finite size {row['query']:.3f})"
+        for value, row in ((weak, low), (strong, high))
     ]
     off = [abs(row["query"] / row["query_simulated"] - 1) for row in rows[len(rows) // 2 :]]
     return _claim(
@@ -215,9 +209,8 @@ def query_gradients(tables: Tables) -> PaperClaim:
         f"d = {dim:g}, T = {tokens:g}: {', '.join(words)}; finite-size theory at most "
         f"{100 * max(off):.0f}% off in the upper half",
         graded(
-            is_near(_gradient(low), 0.0, 0.005)
-            and is_near(_gradient(high), high["query_limit"], 0.02),
-            _gradient(low).value < _gradient(high).value / 3,
+            is_near(weak, 0.0, 0.005) and is_near(strong, high["query_limit"], 0.02),
+            weak.value < strong.value / 3,
         ),
         "signal/gradients.json, Figure signal-gradients",
         "agrees: at half β_c within 3 standard errors and 0.005 of 0, 2% of the limit at the largest β, "
@@ -245,13 +238,12 @@ def diagram(tables: Tables) -> PaperClaim:
 
 def training_outcomes(tables: Tables) -> PaperClaim:
     """Check that models train where the diagram says so."""
-    rows = tables["measured"].records()
     by_class: dict[Outcome, list[dict[str, float]]] = {}
-    for row in rows:
-        by_class.setdefault(OUTCOMES[int(row["predicted"])], []).append(row)
-    learned = {
-        name: [1 - row["loss"] / row["guessing"] for row in part] for name, part in by_class.items()
-    }
+    learned: dict[Outcome, list[float]] = {}
+    for row in tables["measured"].records():
+        name = OUTCOMES[int(row["predicted"])]
+        by_class.setdefault(name, []).append(row)
+        learned.setdefault(name, []).append(1 - row["loss"] / row["guessing"])
     fit, lost = learned.get(Outcome.TRAINABLE, []), learned.get(Outcome.RANK_COLLAPSE, [])
     apart = bool(fit and lost) and min(fit) > _LEARNED and max(lost) < _NOT_LEARNED
     slowest = max((row["halfway"] for row in by_class.get(Outcome.TRAINABLE, [])), default=math.nan)
@@ -307,9 +299,5 @@ def _rate(rows: list[dict[str, float]], column: str) -> Estimate:
     return Estimate((end - start) / blocks, error / blocks)
 
 
-def _cosine(row: dict[str, float]) -> Estimate:
-    return Estimate(row["cosine_simulated"], row["cosine_simulated_stderr"])
-
-
-def _gradient(row: dict[str, float]) -> Estimate:
-    return Estimate(row["query_simulated"], row["query_simulated_stderr"])
+def _measured(row: dict[str, float], name: str) -> Estimate:
+    return Estimate(row[name], row[f"{name}_stderr"])

@@ -166,14 +166,10 @@ def _words(network: Architecture) -> str:
 def propagation_table(way: Propagation) -> Table:
     """Return a propagation as a table: one row for each block."""
     network = way.architecture
+    forward = ("cosine", "norm", "entropy_fraction", "participation", "beta", "beta_critical")
     columns = {
         "layer": np.arange(1.0, network.layers + 1),
-        "cosine": way.cosine[1:],
-        "norm": way.norm[1:],
-        "entropy_fraction": way.entropy_fraction,
-        "participation": way.participation,
-        "beta": way.beta,
-        "beta_critical": way.beta_critical,
+        **{name: getattr(way, name)[-network.layers :] for name in forward},
         "gradient": way.gradients.tokens[:-1],
         "query_gradient": way.gradients.query,
         "value_gradient": way.gradients.value,
@@ -191,11 +187,9 @@ def measurement_table(measured: ModelMeasurement, title: str) -> Table:
         "participation": measured.participation,
     }
     if measured.theory is not None:
-        columns |= {
-            "cosine_theory": measured.theory.cosine[1:],
-            "entropy_fraction_theory": measured.theory.entropy_fraction,
-            "participation_theory": measured.theory.participation,
-        }
+        names, blocks = list(columns)[1:], measured.entropy.size
+        theory = {f"{name}_theory": getattr(measured.theory, name)[-blocks:] for name in names}
+        columns |= theory
     return Table("measured", title, columns, {"cosine_start": float(measured.cosine[0])})
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides.figures.marks import BARS, CURVE, SECOND, grid, vertical
+from simonides.figures.marks import BARS, CURVE, SECOND, grid, part_of, vertical
 from simonides.figures.style import GREY, INK, SERIES, WIDEST, canvas, reference_line
+from simonides.signal.maps.forward import NOTHING
 from simonides.signal.outcome import OUTCOMES
 
 if TYPE_CHECKING:
@@ -15,9 +16,7 @@ if TYPE_CHECKING:
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from numpy.typing import NDArray
 
-    from simonides.arrays import Reals
     from simonides.curves.table import Table
 
 _COLOURS = ("#d9ead3", "#9fc5e8", "#f9cb9c", "#ea9999", "#b4a7d6")
@@ -41,24 +40,64 @@ _LEVELS: dict[float, Any] = {0.5: "-", 0.9: "--", 0.99: ":"}
 _PLACEMENTS = ("post-norm", "pre-norm", "post-norm, centred", "pre-norm, centred")
 _LIMIT: dict[str, Any] = {"color": GREY, "linestyle": (0, (1, 2)), "linewidth": 1.3}
 _LIMITS = (_LIMIT, {"color": INK, "linestyle": (0, (1, 1)), "linewidth": 1.1})
+_ABOVE: dict[str, Any] = {"x": 0.01, "ha": "left", "fontweight": "bold", "fontsize": 10.5}
+_BETA, _ENTROPY = r"score strength $\beta$", r"entropy / $\log T$"
+
+_PROPAGATION: tuple[tuple[str, str, dict[str, str], dict[str, Any]], ...] = (
+    (
+        "Forward",
+        "fraction",
+        {"cosine": "cosine", "entropy_fraction": _ENTROPY, "participation": "participation"},
+        {"ylim": (0, 1.04)},
+    ),
+    (
+        "Room below freezing",
+        "score strength",
+        {"beta": r"$\beta$", "beta_critical": r"critical $\beta$"},
+        {"ylim": (0, None)},
+    ),
+    (
+        "Back (weights: over the last value)",
+        "squared gradient",
+        {
+            "gradient": "at tokens",
+            "value_gradient": "value weights",
+            "query_gradient": "query weights",
+        },
+        {"yscale": "log"},
+    ),
+)
+"""Panels of a propagation: title, label, columns by name, limits."""
+
+_MEASURED = {
+    "cosine": "cosine of two tokens",
+    "entropy_fraction": _ENTROPY,
+    "participation": r"participation $\sum A^2$",
+}
+"""Panels of what was measured in a model: columns by name."""
+
+
+def _networks(axes: Axes, part: Table, x: str, y: str, *, every: int = 1, **look: Any) -> None:
+    """Draw a column that was measured in networks, with two standard errors."""
+    across, height, error = (part[name][::every] for name in (x, y, f"{y}_stderr"))
+    axes.errorbar(across, height, 2 * error, **look)
 
 
 def attention(table: Table) -> Figure:
     """Draw participation and entropy of attention against beta."""
-    figure, (left, right) = canvas(2)
-    for style, tokens in zip(SERIES, table.distinct("tokens"), strict=False):
-        part = table.where("tokens", tokens)
-        label = f"T = {tokens:,.0f}"
-        left.plot(part["beta"], part["participation"], label=label, **style)
-        right.plot(part["beta"], part["entropy_fraction"], label=label, **style)
-    left.plot(part["beta"], part["participation_limit"], label="many tokens", **_LIMIT)
-    right.plot(part["beta"], part["entropy_fraction_limit"], label="many tokens", **_LIMIT)
-    for axes in (left, right):
+    figure, panels = canvas(2)
+    columns = {
+        "participation": (table.title, r"participation $Y = \sum A^2$"),
+        "entropy_fraction": ("and so does its entropy fall", _ENTROPY),
+    }
+    for axes, (column, (title, label)) in zip(panels, columns.items(), strict=True):
+        for style, tokens in zip(SERIES, table.distinct("tokens"), strict=False):
+            part = table.where("tokens", tokens)
+            axes.plot(part["beta"], part[column], label=f"T = {tokens:,.0f}", **style)
+        axes.plot(part["beta"], part[f"{column}_limit"], label="many tokens", **_LIMIT)
         reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
-        axes.set(xlabel=r"score strength $\beta$", xlim=(0, 4), ylim=(0, 1.04))
-    left.set(title=table.title, ylabel=r"participation $Y = \sum A^2$")
-    right.set(title="and so does its entropy fall", ylabel=r"entropy / $\log T$")
-    figure.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        axes.set(xlabel=_BETA, xlim=(0, 4), ylim=(0, 1.04), title=title, ylabel=label)
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
@@ -66,19 +105,16 @@ def depth(table: Table) -> Figure:
     """Draw the cosine through depth: theory, its limit, and networks."""
     figure, (axes,) = canvas(width=5.6, height=3.7)
     betas = table.distinct("beta")
+    tokens, dim, networks = (table.settings[name] for name in ("tokens", "dim", "networks"))
     for style, limit, marker, beta in zip(SERIES, _LIMITS, _MARKS, betas, strict=False):
         part, name = table.where("beta", beta), rf"$\beta$ = {beta:g}"
         axes.plot(part["layer"], part["cosine"], label=f"{name}, theory", **style)
         axes.plot(part["layer"], part["cosine_limit"], label=f"{name}, many tokens", **limit)
-        axes.errorbar(
-            part["layer"], part["cosine_simulated"], 2 * part["cosine_simulated_stderr"],
-            fmt=marker, markersize=3, color=style["color"], alpha=0.7,
-            label=f"{name}, {table.settings['networks']:.0f} networks (±2 s.e.)",
-        )  # fmt: skip
+        look = {"fmt": marker, "markersize": 3, "color": style["color"], "alpha": 0.7}
+        label = f"{name}, {networks:.0f} networks (±2 s.e.)"
+        _networks(axes, part, "layer", "cosine_simulated", label=label, **look)
     axes.set(xlabel="layer", ylabel="cosine of two tokens", xlim=(0, None), ylim=(0, 1.02))
-    axes.set_title(
-        f"{table.title} (T = {table.settings['tokens']:g}, d = {table.settings['dim']:g})"
-    )
+    axes.set_title(f"{table.title} (T = {tokens:g}, d = {dim:g})")
     figure.legend(loc="outside lower center", ncols=3, fontsize=7.5, handlelength=2.2)
     return figure
 
@@ -88,8 +124,8 @@ def placement(table: Table) -> Figure:
     figure, (left, right) = canvas(2)
     for style, number in zip(SERIES, table.distinct("placement"), strict=True):
         part = table.where("placement", number)
-        left.plot(part["layer"], part["cosine"], label=_PLACEMENTS[int(number)], **style)
-        right.plot(part["layer"], part["norm"], label=_PLACEMENTS[int(number)], **style)
+        for axes, column in ((left, "cosine"), (right, "norm")):
+            axes.plot(part["layer"], part[column], label=_PLACEMENTS[int(number)], **style)
     left.set(title=table.title, xlabel="layer", ylabel="cosine of two tokens", ylim=(0, 1.02))
     right.set(title="and what the stream grows to", xlabel="layer", ylabel="squared norm / d")
     right.set_yscale("log")
@@ -102,27 +138,18 @@ def gradients(table: Table) -> Figure:
     figure, (axes,) = canvas(width=5.6)
     sizes = dict.fromkeys(zip(table["dim"].tolist(), table["tokens"].tolist(), strict=True))
     for style, marker, (dim, tokens) in zip(SERIES, _MARKS, sizes, strict=False):
-        part = table.where("dim", dim).where("tokens", tokens)
+        part = part_of(table, dim=dim, tokens=tokens)
+        dots = {"markersize": 4, "color": style["color"]}
         axes.plot(part["beta"], part["query"], **style)
-        axes.errorbar(
-            part["beta"], part["query_simulated"], 2 * part["query_simulated_stderr"],
-            fmt=marker, markersize=4, color=style["color"],
-        )  # fmt: skip
-        label = f"d = {dim:g}, T = {tokens:g}"
-        axes.plot([], [], marker=marker, markersize=4, label=label, **style)
+        _networks(axes, part, "beta", "query_simulated", fmt=marker, **dots)
+        axes.plot([], [], marker=marker, label=f"d = {dim:g}, T = {tokens:g}", **{**dots, **style})
     axes.plot([], [], color=GREY, label="lines: theory")
-    axes.errorbar(
-        [], [], yerr=[], fmt="o", markersize=4, color=GREY, label="marks: networks (±2 s.e.)"
-    )
+    look: dict[str, Any] = {"fmt": "o", "markersize": 4, "color": GREY}
+    axes.errorbar([], [], yerr=[], label="marks: networks (±2 s.e.)", **look)
     axes.plot(part["beta"], part["query_limit"], label="many tokens and dimensions", **_LIMIT)
     reference_line(axes, table.settings["critical"], r"$\beta_c$", vertical=True)
-    axes.set(
-        title=table.title,
-        xlabel=r"score strength $\beta$",
-        ylabel=r"$T\,|\partial L/\partial W_Q|^2\,/\,(d^2\sqrt{\log T})$",
-        xlim=(0, None),
-        ylim=(0, None),
-    )
+    ylabel = r"$T\,|\partial L/\partial W_Q|^2\,/\,(d^2\sqrt{\log T})$"
+    axes.set(title=table.title, xlabel=_BETA, ylabel=ylabel, xlim=(0, None), ylim=(0, None))
     axes.legend(loc="upper left", fontsize=7.5)
     return figure
 
@@ -148,15 +175,17 @@ def trainability(table: Table) -> Figure:
     ]  # fmt: skip
     if min(shape) > 1:
         for code in present:
-            _hatch(axes, x, y, codes == code, HATCHES[code])
+            if HATCHES[code]:  # print in grey keeps fields apart
+                inside = (codes == code).astype(np.float64)
+                hatch: dict[str, Any] = {"levels": [0.5, 1.5], "hatches": [HATCHES[code]]}
+                field = axes.contourf(x, y, inside, colors="none", **hatch)
+                field.set(edgecolor=_HATCH, linewidth=0)
         lines = {
             level: dash for level, dash in _LEVELS.items() if cosine.min() < level < cosine.max()
         }
+        look: dict[str, Any] = {"linestyles": list(lines.values()), "linewidths": 1.1}
         if lines:
-            axes.contour(
-                x, y, cosine, levels=list(lines), linestyles=list(lines.values()), colors=INK,
-                linewidths=1.1,
-            )  # fmt: skip
+            axes.contour(x, y, cosine, levels=list(lines), colors=INK, **look)
         # Named aside and not on the lines, where marks of networks may lie.
         handles += [
             Line2D([], [], color=INK, linewidth=1.1, linestyle=dash, label=f"cosine {level:g}")
@@ -169,42 +198,18 @@ def trainability(table: Table) -> Figure:
     return figure
 
 
-def _hatch(axes: Axes, x: Reals, y: Reals, inside: NDArray[np.bool_], pattern: str) -> None:
-    """Hatch where a class is, so that print in grey keeps fields apart."""
-    if pattern:
-        field = axes.contourf(
-            x, y, inside.astype(np.float64), levels=[0.5, 1.5], colors="none", hatches=[pattern]
-        )
-        field.set(edgecolor=_HATCH, linewidth=0)
-
-
 def propagation(table: Table) -> Figure:
     """Draw what happens to a signal, block by block."""
-    figure, (left, middle, right) = canvas(3, columns=2, height=2.9)
-    layer = table["layer"]
-    left.plot(layer, table["cosine"], label="cosine", **SERIES[0])
-    left.plot(layer, table["entropy_fraction"], label=r"entropy / $\log T$", **SERIES[1])
-    left.plot(layer, table["participation"], label="participation", **SERIES[2])
-    left.set(title="Forward", xlabel="layer", ylabel="fraction", ylim=(0, 1.04))
-    left.legend()
-    middle.plot(layer, table["beta"], label=r"$\beta$", **SERIES[0])
-    middle.plot(layer, table["beta_critical"], label=r"critical $\beta$", **SERIES[1])
-    middle.set(
-        title="Room below freezing", xlabel="layer", ylabel=r"score strength", ylim=(0, None)
-    )
-    middle.legend()
-    right.plot(layer, table["gradient"], label="at tokens", **SERIES[0])
-    first = max(float(table["value_gradient"][-1]), 1e-300)
-    right.plot(layer, table["value_gradient"] / first, label="value weights", **SERIES[1])
-    right.plot(layer, table["query_gradient"] / first, label="query weights", **SERIES[2])
-    right.set(
-        title="Back (weights: over the last value)",
-        xlabel="layer",
-        ylabel="squared gradient",
-        yscale="log",
-    )
-    right.legend()
-    figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    figure, panels = canvas(3, columns=2, height=2.9)
+    last = max(float(table["value_gradient"][-1]), NOTHING)
+    shares = {name: table[name] / last for name in ("value_gradient", "query_gradient")}
+    columns = {**table.columns, **shares}
+    for axes, (title, label, lines, limits) in zip(panels, _PROPAGATION, strict=True):
+        for style, (column, name) in zip(SERIES, lines.items(), strict=False):
+            axes.plot(table["layer"], columns[column], label=name, **style)
+        axes.set(title=title, xlabel="layer", ylabel=label, **limits)
+        axes.legend()
+    figure.suptitle(table.title, **_ABOVE)
     return figure
 
 
@@ -213,23 +218,16 @@ def measured(table: Table) -> Figure:
     from matplotlib.ticker import MaxNLocator
 
     figure, panels = canvas(3, width=WIDEST / 3, height=2.7)
-    names = {
-        "cosine": "cosine of two tokens",
-        "entropy_fraction": r"entropy / $\log T$",
-        "participation": r"participation $\sum A^2$",
-    }
-    for axes, style, (column, label) in zip(panels, SERIES, names.items(), strict=False):
-        axes.plot(
-            table["layer"], table[column], "o", markersize=4, color=style["color"], label="model"
-        )
-        if f"{column}_theory" in table.columns:
-            axes.plot(
-                table["layer"], table[f"{column}_theory"], color=style["color"], label="theory"
-            )
+    for axes, style, (column, label) in zip(panels, SERIES, _MEASURED.items(), strict=False):
+        dots = {"markersize": 4, "color": style["color"]}
+        axes.plot(table["layer"], table[column], "o", label="model", **dots)
+        theory = table.columns.get(f"{column}_theory")
+        if theory is not None:
+            axes.plot(table["layer"], theory, color=style["color"], label="theory")
         axes.set(title=label, xlabel="block", ylabel=label, ylim=(0, 1.04))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.legend()
-    figure.suptitle(table.title, x=0.01, ha="left", fontweight="bold", fontsize=10.5)
+    figure.suptitle(table.title, **_ABOVE)
     return figure
 
 
@@ -239,19 +237,13 @@ def skip(tables: Mapping[str, Table]) -> Figure:
     figure, (axes,) = grid(1, width=5.6, height=3.3)
     axes.plot(theory["skip"], theory["cosine"], label="finite-size theory", **CURVE)
     axes.plot(theory["skip"], theory["cosine_limit"], label="odds, many tokens", **SECOND)
-    axes.errorbar(
-        measured["skip"], measured["cosine"], 2 * measured["cosine_stderr"],
-        label="networks (±2 s.e.)", **{**BARS, "marker": "o", "markersize": 4, "color": INK},
-    )  # fmt: skip
+    look = {**BARS, "marker": "o", "markersize": 4, "color": INK}
+    _networks(axes, measured, "skip", "cosine", label="networks (±2 s.e.)", **look)
     vertical(axes, measured.settings["critical"], r"$\alpha_c$")
     target = measured.settings["target"]
     reference_line(axes, target, f"target {target:g}")
-    axes.set(
-        title=measured.title,
-        xlabel=r"skip strength $\alpha$",
-        ylabel="cosine of two tokens",
-        ylim=(0, 1.05),
-    )
+    axes.set(title=measured.title, xlabel=r"skip strength $\alpha$", ylim=(0, 1.05))
+    axes.set_ylabel("cosine of two tokens")
     axes.legend(loc="lower left")
     return figure
 
@@ -261,19 +253,13 @@ def placement_with_networks(tables: Mapping[str, Table]) -> Figure:
     table = tables["measured"]
     figure = placement(table)
     left, right = figure.axes
-    names = left.get_legend_handles_labels()[1]
     handles = []
-    for style, mark, number, name in zip(
-        SERIES, _MARKS, table.distinct("placement"), names, strict=True
-    ):
-        part = table.where("placement", number)
-        shown = slice(None, None, _EVERY)
+    for style, mark, number in zip(SERIES, _MARKS, table.distinct("placement"), strict=True):
+        part, name = table.where("placement", number), _PLACEMENTS[int(number)]
         dots = {"marker": mark, "markersize": 3.4, "color": style["color"]}
-        left.errorbar(
-            part["layer"][shown], part["cosine_simulated"][shown],
-            2 * part["cosine_simulated_stderr"][shown], **{**BARS, **dots},
-        )  # fmt: skip
-        right.plot(part["layer"][shown], part["norm_simulated"][shown], **dots, linestyle="none")
+        _networks(left, part, "layer", "cosine_simulated", every=_EVERY, **BARS, **dots)
+        layer, norm = (part[column][::_EVERY] for column in ("layer", "norm_simulated"))
+        right.plot(layer, norm, **dots, linestyle="none")
         handles += left.plot([], [], **{**dots, **style}, label=name)
     handles += left.plot([], [], color=GREY, label="lines: theory")
     handles += left.plot([], [], "o", markersize=3.4, color=GREY, label="marks: networks (±2 s.e.)")
@@ -325,6 +311,4 @@ def _name_below(figure: Figure) -> None:
 
 
 def _words(name: str) -> str:
-    return {"beta": r"score strength $\beta$", "skip": "skip strength"}.get(
-        name, name.replace("_", " ")
-    )
+    return {"beta": _BETA, "skip": "skip strength"}.get(name, name.replace("_", " "))
