@@ -29,6 +29,16 @@ def halves(problem, *, rank=None):
 def demanding(problem, gain):
     return gain * problem.target_outputs.T @ problem.inputs
 
+def open(problem, **options):
+    calls.append(options)
+    return options.get("gain", 1.0) * problem.target_outputs.T @ problem.inputs
+
+def drawn(problem, *, seed=7):
+    calls.append(seed)
+    return problem.target_outputs.T @ problem.inputs
+
+calls = []
+
 def nothing_returned(problem):
     pass
 
@@ -133,3 +143,74 @@ def test_what_a_rule_returns_is_checked(own):
         named("mine:wrong").solve(OriginalProblem.gaussian(5, 8, seed=0))
     with pytest.raises(BadArgumentError, match="the options of mine:rule are gain"):
         named("mine:rule").checked("solvers[0]", {"loss": 1})
+
+
+def test_options_may_be_written_behind_a_name(own):
+    problem = OriginalProblem.gaussian(5, 8, seed=0)
+    plain = named("mine:rule").solve(problem, gain=3.0)
+    method = named("mine:rule(gain=3)")
+    np.testing.assert_array_equal(method.solve(problem).weights, plain.weights)
+    assert method.name == "mine:rule(gain=3)"
+    assert decide(problem, method="mine:rule(gain=3)").verdict is Verdict.STORABLE
+    ridge = named("pseudo_inverse").solve(problem, ridge=0.25)
+    written = named("pseudo_inverse(ridge=0.25)").solve(problem)
+    np.testing.assert_array_equal(written.weights, ridge.weights)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "mine:rule(loss=3)",
+            "solver.loss = 3 must be left out: the options of mine:rule are gain",
+        ),
+        ("pseudo_inverse(ridge=-1)", "solver.ridge = -1 must be"),
+        ("pseudo_inverse(ridge)", "mend 'ridge'"),
+        ("nothing(ridge=1)", "solver = 'nothing' must be one of"),
+        ("pseudo_inverse(ridge=1", "must be one of"),
+    ],
+)
+def test_a_wrong_option_behind_a_name_is_refused(own, text, reason):
+    with pytest.raises(BadArgumentError) as refusal:
+        named(text, "solver")
+    assert reason in str(refusal.value)
+
+
+def test_a_method_that_takes_any_option_is_passed_all(own):
+    import mine
+
+    problem = OriginalProblem.gaussian(5, 8, seed=0)
+    mine.calls.clear()
+    method = named("mine:open")
+    assert {"seed", "rank", "time_limit"} <= method.takes
+    method.solve(problem, seed=4, rank=None, **method.checked("method", {"gain": 2}))
+    assert mine.calls == [{"seed": 4, "rank": None, "gain": 2}]
+
+
+def test_decide_hands_its_seed_to_a_method(own):
+    import mine
+
+    problem = OriginalProblem.gaussian(5, 8, seed=0)
+    mine.calls.clear()
+    decide(problem, method="mine:drawn", seed=3)
+    decide(problem, method="mine:drawn")
+    assert mine.calls == [3, 7]
+
+
+@pytest.mark.parametrize("name", ["hebbian", "mine:rule"])
+def test_a_limit_that_a_method_does_not_heed_is_refused(own, name):
+    problem = OriginalProblem.gaussian(5, 8, seed=0)
+    for limit in ("time_limit", "max_steps"):
+        with pytest.raises(BadArgumentError, match=f"{limit} = .* must be left out for {name}"):
+            decide(problem, method=name, **{limit: 3})
+
+
+def test_the_first_facts_are_asked_once_under_a_rank(monkeypatch):
+    import simonides.solvers.deciding.decide as deciding
+
+    asked = []
+    whole = deciding.telling_prefix
+    monkeypatch.setattr(deciding, "telling_prefix", lambda problem: asked.append(whole(problem)))
+    # Too many facts for a rank of one, which the first facts do not tell.
+    decide(OriginalProblem.gaussian(30, 8, seed=0), 1, max_steps=3)
+    assert len(asked) == 1

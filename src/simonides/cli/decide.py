@@ -61,6 +61,7 @@ def decide(
             problem,
             rank,
             method=method,
+            seed=None if method is None else request.seed,
             margin_gap=_MARGIN_GAP if largest_margin else None,
             tolerance=tolerance,
             time_limit=time_limit,

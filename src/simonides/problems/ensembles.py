@@ -10,11 +10,12 @@ from __future__ import annotations
 import inspect
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.problems.calls import called, written
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.vectors import VECTORS, Interval, NamedLaw, VectorLaw
@@ -23,8 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from simonides.arrays import Integers
-
-Option: TypeAlias = bool | int | float | str
+    from simonides.problems.calls import Option
 
 PROBLEMS = ("original", "decoupled")
 """The kinds of problem: outputs shared by all inputs, or each input's own."""
@@ -251,10 +251,10 @@ class Ensemble:
         return [inputs, outputs, targets]
 
     def __str__(self) -> str:
-        vectors = _text(self.name, self.options)
+        vectors = written(self.name, self.options)
         if self.targets == "identity":
             return vectors
-        return f"{vectors}+{_text(self.targets, self.target_options)}"
+        return f"{vectors}+{written(self.targets, self.target_options)}"
 
 
 GAUSSIAN = Ensemble()
@@ -291,12 +291,11 @@ def ensemble(text: str | Ensemble) -> Ensemble:
     """
     if isinstance(text, Ensemble):
         return text
-    parts = re.split(r"\+(?![^()]*\))", text)
-    words = [_PART.fullmatch(part.strip()) for part in parts]
     laws: dict[str, tuple[str, Mapping[str, Option]]] = {}
-    for word in words:
-        kind = _kind(word[1]) if word else None
-        if word is None or kind is None or kind in laws:
+    for part in re.split(r"\+(?![^()]*\))", text):
+        law = called("ensemble", part)
+        kind = _kind(law[0]) if law else None
+        if law is None or kind is None or kind in laws:
             raise arguments.refuse(
                 "ensemble",
                 text,
@@ -304,7 +303,7 @@ def ensemble(text: str | Ensemble) -> Ensemble:
                 f"vectors: {', '.join(VECTORS)}, or module:function; targets: {', '.join(TARGETS)}; "
                 "options as in student(degrees=4)",
             )
-        laws[kind] = word[1], _options(text, word[2])
+        laws[kind] = law
     name, options = laws.get("vectors", ("gaussian", {}))
     targets, target_options = laws.get("targets", ("identity", {}))
     own = ":" in name
@@ -331,50 +330,10 @@ def check_memory(facts: int, candidates: int | None, dims: tuple[int, int]) -> N
         ) from None
 
 
-_PART = re.compile(r"([\w.]+(?::\w+)?)(?:\(([^()]*)\))?")
-"""A name, and options in parentheses."""
-
-
 def _kind(name: str) -> str | None:
     if ":" in name or name in VECTORS:
         return "vectors"
     return "targets" if name in TARGETS else None
-
-
-def _options(text: str, listed: str | None) -> dict[str, Option]:
-    options = {}
-    for item in (listed or "").split(",") if listed and listed.strip() else ():
-        name, equals, value = (part.strip() for part in item.partition("="))
-        if not equals or not name.isidentifier() or not value or name in options:
-            raise arguments.refuse(
-                "ensemble", text, "with options as in student(degrees=4)", f"mend {item.strip()!r}"
-            )
-        options[name] = _value(value)
-    return options
-
-
-def _value(text: str) -> Option:
-    """Return a number or a truth value where the text is one."""
-    if text in ("true", "false"):
-        return text == "true"
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return text
-
-
-def _text(name: str, options: tuple[tuple[str, Option], ...]) -> str:
-    listed = ", ".join(f"{option}={_written(value)}" for option, value in options)
-    return f"{name}({listed})" if listed else name
-
-
-def _written(value: Option) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    # The shortest digits that give the number back.
-    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _sizes(facts: int, dim_in: int, dim_out: int, candidates: int | None) -> dict[str, int]:

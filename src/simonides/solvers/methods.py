@@ -2,7 +2,8 @@
 
 The estimator, sweeps, ``train`` and ``decide`` read it. A method of your own is named ``module:function``:
 a function of a problem that returns weights, or a :class:`~simonides.solvers.solution.Solution`. Of the
-options below it is passed those that its signature names.
+options below it is passed those that its signature names, or all if it takes any. Other options of a
+method may be written behind its name, as in ``gradient(learning_rate=0.1)`` or ``mymodule:rule(rate=0.5)``.
 
 ========== =====================================================
 ``rank``    the inner dimension of two factors, or None
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from simonides import arguments
 from simonides.problems import checked
+from simonides.problems.calls import Option, called
 from simonides.solvers.deciding.decide import Decision, decide
 from simonides.solvers.factors import truncated
 from simonides.solvers.hinge.low_rank import low_rank
@@ -36,9 +38,6 @@ from simonides.solvers.training.mean_loss import loss_named
 
 if TYPE_CHECKING:
     from simonides.problems.problem import Problem
-
-Option: TypeAlias = bool | int | float | str
-"""What an option of a method may be."""
 
 Check: TypeAlias = Callable[[str, object], Option]
 """Returns an option as the method takes it, or refuses it by its name."""
@@ -73,7 +72,15 @@ class Method:
     @property
     def takes(self) -> frozenset[str]:
         """Names of the options that the function takes, whoever sets them."""
-        return frozenset(inspect.signature(self.function).parameters)
+        return frozenset(
+            [*_named_parameters(self.function), *(_CALLER_S if self.takes_any else ())]
+        )
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether the function takes options of any name."""
+        parameters = inspect.signature(self.function).parameters.values()
+        return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
 
     @property
     def warm_starts(self) -> bool:
@@ -104,13 +111,13 @@ class Method:
     def checked(self, key: str, options: Mapping[str, Any]) -> dict[str, Option]:
         """Return options that a user set as the method takes them, or refuse the first that is wrong."""
         for option, value in options.items():
-            if option not in self.options:
+            if option not in self.options and not self.takes_any:
                 names = ", ".join(self.options) or "none"
                 raise arguments.refuse(
                     f"{key}.{option}", value, "left out", f"the options of {self.name} are {names}"
                 )
         return {
-            option: self.options[option](f"{key}.{option}", options[option])
+            option: self.options.get(option, _as_given)(f"{key}.{option}", options[option])
             for option in sorted(options)
         }
 
@@ -242,11 +249,18 @@ METHODS: dict[str, Method] = {
 
 
 def named(name: object, argument: str = "method") -> Method:
-    """Return the method of a name, or that which ``module:function`` names.
+    """Return the method of a name, or that which ``module:function`` names, with the options behind it.
 
     >>> named("hebbian").streams
     True
+    >>> named("pseudo_inverse(ridge=0.1)").function.keywords
+    {'ridge': 0.1}
     """
+    call = called(argument, name) if isinstance(name, str) and "(" in name else None
+    if call is not None:
+        method = named(call[0], argument)
+        options = method.checked(argument, call[1])
+        return replace(method, name=str(name), function=partial(method.function, **options))
     if isinstance(name, str) and ":" in name:
         return _of_function(name, arguments.imported(argument, name))
     if not isinstance(name, str) or name not in METHODS:
@@ -261,14 +275,17 @@ def named(name: object, argument: str = "method") -> Method:
 
 def _of_function(name: str, function: Callable[..., Any]) -> Method:
     """Return a user's own method; its options beyond the caller's may be any value that TOML has."""
-    parameters = inspect.signature(function).parameters
-    own = [option for option in list(parameters)[1:] if option not in _CALLER_S[:5]]
-    return Method(
-        name,
-        function,
-        dict.fromkeys(own, _as_given),
-        bounds_rank="rank" in parameters,
+    method = Method(name, function)
+    own = [option for option in _named_parameters(function)[1:] if option not in _CALLER_S[:5]]
+    return replace(
+        method, options=dict.fromkeys(own, _as_given), bounds_rank="rank" in method.takes
     )
+
+
+def _named_parameters(function: Callable[..., Any]) -> list[str]:
+    parameters = inspect.signature(function).parameters.values()
+    several = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return [parameter.name for parameter in parameters if parameter.kind not in several]
 
 
 def _as_given(name: str, value: object) -> Option:

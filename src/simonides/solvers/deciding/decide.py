@@ -77,6 +77,7 @@ def decide(
     rank: int | None = None,
     *,
     method: str | None = None,
+    seed: int | None = None,
     start: Reals | None = None,
     margin_gap: float | None = None,
     tolerance: float = 1e-9,
@@ -99,6 +100,8 @@ def decide(
         proves nothing.
     method : str, optional
         A method of :data:`simonides.methods` to search by instead, or yours as ``module:function``.
+    seed : int, optional
+        For what ``method`` draws. Default: what it has.
     start : array (dim_out, dim_in), optional
         Weights whose direction to start from.
     margin_gap : float, optional
@@ -155,7 +158,7 @@ def decide(
     stages = _Stages(problem, search)
     with Keyboard() as keyboard:
         if method is not None:
-            solution = stages.by_method(method, rank, max_steps)
+            solution = stages.by_method(method, rank, {"max_steps": max_steps, "seed": seed})
         elif rank is None:
             solution = stages.full_rank(start, margin_gap)
         else:
@@ -228,17 +231,18 @@ class _Stages:
     def _proved(self, solution: Solution) -> Solution:
         return proved(self._problem, solution, self._search.tolerance, self._note)
 
-    def by_method(self, name: str, rank: int | None, max_steps: int | None) -> Solution:
-        """Search by one method, and prove what it finds."""
+    def by_method(self, name: str, rank: int | None, chosen: dict[str, int | None]) -> Solution:
+        """Search by one method, and prove what it finds; what is not chosen has a default of its own."""
         from simonides.solvers.methods import named
 
         method, options = named(name), self._search.options
         if method.proves:
             options["tolerance"] = self._search.tolerance
-        if max_steps is None:  # each method has a default of its own
-            del options["max_steps"]
-        elif "max_steps" not in method.takes:
-            raise arguments.refuse("max_steps", max_steps, f"left out for {name}", "drop it")
+        del options["max_steps"]
+        options |= {option: value for option, value in chosen.items() if value is not None}
+        for limit in ("max_steps", "time_limit"):
+            if options.get(limit) is not None and limit not in method.takes:
+                raise arguments.refuse(limit, options[limit], f"left out for {name}", "drop it")
         solution = method.solve(self._problem, rank=rank, **options)
         if method.proves and solution.verdict is not None:
             return solution
@@ -249,10 +253,11 @@ class _Stages:
 
     def full_rank(self, start: Reals | None, margin_gap: float | None) -> Solution:
         """Decide by the hinge: on a few facts, in better coordinates, then in those given."""
-        problem, search = self._problem, self._search
         told = self._by_prefix()
-        if told is not None:
-            return told
+        return self._by_all_facts(start, margin_gap) if told is None else told
+
+    def _by_all_facts(self, start: Reals | None, margin_gap: float | None) -> Solution:
+        problem, search = self._problem, self._search
         solution = preconditioned_feasibility(
             problem, start=start, tolerance=search.tolerance, **search.options
         )
@@ -323,7 +328,7 @@ class _Stages:
         outcome = self._proved(low_rank(problem, rank, **search.options))
         if outcome.verdict is Verdict.STORABLE or outcome.cut_short:
             return outcome
-        unbounded = _Stages(problem, search).full_rank(None, None)
+        unbounded = _Stages(problem, search)._by_all_facts(None, None)  # the first do not tell
         everything = rank >= min(problem.dim_in, problem.dim_out)
         if unbounded.verdict is Verdict.NOT_STORABLE or everything:
             return unbounded
