@@ -24,38 +24,31 @@ class Instance(Protocol):
     @property
     def facts(self) -> int:
         """Number of facts."""
-        ...
 
     @property
     def candidates(self) -> int:
         """Number of candidates of each fact."""
-        ...
 
     @property
     def inputs(self) -> Reals:
         """Inputs, one row per fact."""
-        ...
 
     @property
     def target_outputs(self) -> Reals:
         """Right outputs, one row per fact."""
-        ...
 
     def fingerprint(self) -> str:
         """Return the digest of the problem."""
-        ...
 
     @property
     def targets(self) -> Any:
         """Number of each fact's right output among its candidates."""
-        ...
 
     def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
         """Yield the first facts, those together that share their candidates, and these' vectors.
 
         Vectors that are read-only and the same object again are the same numbers again.
         """
-        ...
 
 
 def fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[Field]:

@@ -147,9 +147,8 @@ def verify(certificate: Certificate, problem: Instance, *, tolerance: float = 1e
     >>> verify(decide(problem).certificate, problem).valid
     True
     """
-    tolerance = arguments.real(
-        "tolerance", tolerance, least=0, open_least=True, remedy="pass a small margin such as 1e-9"
-    )
+    remedy = "pass a small margin such as 1e-9"
+    tolerance = arguments.positive("tolerance", tolerance, remedy=remedy)
     if certificate.fingerprint != problem.fingerprint():
         return Verification(False, certificate.claim, np.nan, "it is about another problem")
     if certificate.claim is Claim.STORABLE:

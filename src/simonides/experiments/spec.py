@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from simonides.solvers.methods import Option
+    from simonides.problems.calls import Option
 
 AMOUNTS = ("loads", "relative_loads", "facts")
 """The three ways to say how many facts; a spec uses one."""

@@ -21,8 +21,8 @@ from simonides.problems.ensembles import ensemble
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from simonides.problems.calls import Option
     from simonides.problems.problem import Problem
-    from simonides.solvers.methods import Option
 
 
 THRESHOLD = "threshold"

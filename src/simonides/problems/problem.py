@@ -25,103 +25,81 @@ class Problem(Protocol):
     @property
     def facts(self) -> int:
         """Number of facts."""
-        ...
 
     @property
     def candidates(self) -> int:
         """Number of outputs that compete for each input, the target among them."""
-        ...
 
     @property
     def dim_in(self) -> int:
         """Input dimension."""
-        ...
 
     @property
     def dim_out(self) -> int:
         """Output dimension."""
-        ...
 
     @property
     def inputs(self) -> Reals:
         """Inputs, shape (facts, dim_in)."""
-        ...
 
     @property
     def targets(self) -> Integers:
         """Number of each input's right output among its candidates."""
-        ...
 
     @property
     def target_outputs(self) -> Reals:
         """The right output of each input, shape (facts, dim_out)."""
-        ...
 
     @property
     def shared_outputs(self) -> Reals | None:
         """The candidates of every input, shape (candidates, dim_out); None if each has its own."""
-        ...
 
     @property
     def all_compete(self) -> bool:
         """Whether there are as many candidates as facts, also in a prefix."""
-        ...
 
     @property
     def shortest(self) -> float:
         """Length that no output falls below."""
-        ...
 
     @property
     def setting(self) -> Setting:
         """What theory is to be asked about this problem."""
-        ...
 
     def prefix(self, facts: int) -> Problem:
         """Return the problem of the first facts."""
-        ...
 
     def fingerprint(self) -> str:
         """Return a digest of everything that defines the problem."""
-        ...
 
     def images(self, weights: Reals) -> Reals:
         """Return what the weights make of every input, shape (facts, dim_out)."""
-        ...
 
     def score_blocks(self, images: Any, precision: Precision = ...) -> Iterator[ScoreBlock]:
         """Yield the scores of all facts, some at a time, in that precision."""
-        ...
 
     def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
         """Yield the first facts, those together that share their candidates, and these' vectors."""
-        ...
 
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
         """Return the numbers and the vectors of a fact's rivals."""
-        ...
 
     def rivals_of(self, rows: slice | Integers) -> Singles:
         """Return the rivals of some inputs, shape (rows, candidates - 1, dim_out), in single precision."""
-        ...
 
     def impossible_pair(self) -> tuple[int, int] | None:
         """Return a fact and a rival that no weights can tell apart, if there are any."""
-        ...
 
     def scan(self, images: Reals, threshold: float, each: Each = ...) -> Scan:
         """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size."""
-        ...
 
     def scan_within(
         self, most: float, images: Reals, threshold: float, each: Each = ...
     ) -> Scan | None:
         """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
-        ...
 
     def recall(self, images: Reals, each: Each = ..., facts: Integers | None = None) -> Recall:
         """Count the facts, of all or of some, whose target beats every rival."""
-        ...
 
 
 class SharedProblem(Problem, Protocol):
@@ -130,11 +108,9 @@ class SharedProblem(Problem, Protocol):
     @property
     def outputs(self) -> Reals:
         """The candidates, shape (candidates, dim_out)."""
-        ...
 
     def recoded(self, inputs: Reals, outputs: Reals) -> SharedProblem:
         """Return the same facts with other vectors."""
-        ...
 
 
 def sharing(problem: Problem) -> SharedProblem | None:

@@ -46,18 +46,15 @@ class Loss(Protocol):
         True: below capacity there is no minimum, the loss is driven to zero and the norm grows
         without bound. False: there is a minimum at every load.
         """
-        ...
 
     def value(self, scores: Reals) -> Reals:
         """Return the loss of each row of scores, shape (n, K), the target's first: shape (n,)."""
-        ...
 
     def prox(self, points: Reals, step: float) -> Reals:
         """Return the proximal map of ``step`` times the loss at each row of points, target first.
 
         Shape (n, K) to shape (n, K); points are left as they are.
         """
-        ...
 
 
 @runtime_checkable
@@ -82,7 +79,6 @@ class TrainableLoss(Loss, Protocol):
         by_rivals : array of shape (n, R)
             Its derivative by each rival's score.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -168,6 +164,4 @@ class SquaredHinge:
 
 
 def _step(step: float) -> float:
-    return arguments.real(
-        "step", step, least=0, open_least=True, remedy="the proximal map needs a positive step"
-    )
+    return arguments.positive("step", step, remedy="the proximal map needs a positive step")

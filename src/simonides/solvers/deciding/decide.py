@@ -137,9 +137,7 @@ def decide(
     start = None if start is None else checked.weights("start", start, problem)
     rank = None if rank is None else checked.rank(rank, problem)
     if margin_gap is not None:
-        arguments.real(
-            "margin_gap", margin_gap, least=0, most=1, open_least=True, remedy="pass, say, 1e-3"
-        )
+        arguments.fraction("margin_gap", margin_gap, remedy="pass, say, 1e-3")
     for name, value in (("rank", rank), ("method", method)):
         if value is not None and not (margin_gap is None and start is None):
             raise arguments.refuse(
@@ -158,7 +156,8 @@ def decide(
     stages = _Stages(problem, search)
     with Keyboard() as keyboard:
         if method is not None:
-            solution = stages.by_method(method, rank, {"max_steps": max_steps, "seed": seed})
+            limits = {"max_steps": max_steps, "time_limit": time_limit}
+            solution = stages.by_method(method, rank, seed, limits)
         elif rank is None:
             solution = stages.full_rank(start, margin_gap)
         else:
@@ -167,14 +166,10 @@ def decide(
     if keyboard.interrupted:  # not within a solver, which returns what it has
         best = stages.best or stages.first(rank, start)
         solution = replace(best, interrupted=True)
+    verdict, margins = solution.verdict, (solution.margin_lower, solution.margin_upper)
+    proof, seconds = solution.certificate, time.perf_counter() - began
     return Decision(
-        solution.verdict or Verdict.UNDECIDED,
-        solution.margin_lower,
-        solution.margin_upper,
-        solution.certificate,
-        solution,
-        time.perf_counter() - began,
-        stages.told_by,
+        verdict or Verdict.UNDECIDED, *margins, proof, solution, seconds, stages.told_by
     )
 
 
@@ -213,11 +208,7 @@ class _Stages:
 
     def first(self, rank: int | None, start: Reals | None) -> Solution:
         """Return the weights from which the search sets out."""
-        options: dict[str, Any] = {
-            "start": start,
-            "max_steps": 0,
-            "threads": self._search.threads,
-        }
+        options: dict[str, Any] = {"start": start, "max_steps": 0, "threads": self._search.threads}
         if rank is None:
             return unproved(feasibility(self._problem, **options))
         return unproved(low_rank(self._problem, rank, **options))
@@ -231,18 +222,22 @@ class _Stages:
     def _proved(self, solution: Solution) -> Solution:
         return proved(self._problem, solution, self._search.tolerance, self._note)
 
-    def by_method(self, name: str, rank: int | None, chosen: dict[str, int | None]) -> Solution:
-        """Search by one method, and prove what it finds; what is not chosen has a default of its own."""
+    def by_method(
+        self, name: str, rank: int | None, seed: int | None, limits: dict[str, float | None]
+    ) -> Solution:
+        """Search by one method, and prove what it finds; limits left out are the method's own."""
         from simonides.solvers.methods import named
 
         method, options = named(name), self._search.options
         if method.proves:
             options["tolerance"] = self._search.tolerance
-        del options["max_steps"]
-        options |= {option: value for option, value in chosen.items() if value is not None}
-        for limit in ("max_steps", "time_limit"):
-            if options.get(limit) is not None and limit not in method.takes:
-                raise arguments.refuse(limit, options[limit], f"left out for {name}", "drop it")
+        for limit, value in limits.items():
+            if value is None:
+                del options[limit]
+            elif limit not in method.takes:
+                raise arguments.refuse(limit, value, f"left out for {name}", "drop it")
+        if seed is not None:
+            options["seed"] = seed
         solution = method.solve(self._problem, rank=rank, **options)
         if method.proves and solution.verdict is not None:
             return solution

@@ -76,21 +76,18 @@ class HingeProblem:
 
     def images(self, weights: Reals) -> Reals:
         """Return W x for every input."""
-        return self._stack(self.inputs, weights.T)
+        images = np.empty((len(self.inputs), len(weights)))
+
+        def work(part: slice) -> None:
+            np.matmul(self.inputs[part], weights.T, out=images[part])
+
+        list(self.each(work, threads.blocks(len(images))))
+        return images
 
     def outer(self, rows: Reals) -> Reals:
         """Return the sum over facts of row times input, transposed as weights are."""
         parts = threads.blocks(len(rows))
         return np.asarray(sum(self.each(lambda part: rows[part].T @ self.inputs[part], parts)))
-
-    def _stack(self, left: Reals, right: Reals) -> Reals:
-        out = np.empty((len(left), right.shape[1]))
-
-        def work(part: slice) -> None:
-            np.matmul(left[part], right, out=out[part])
-
-        list(self.each(work, threads.blocks(len(left))))
-        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,16 +129,8 @@ class Hinge:
         residuals = np.empty_like(excess)
         objective = kernels.share_slack(excess, close.pairs.pointer, SLACK_PRICE, residuals)
         active = residuals > 0
-        return cls(
-            task,
-            weights,
-            images,
-            close,
-            close.where(active),
-            units[active],
-            residuals[active],
-            objective,
-        )
+        scan, units, residuals = close.where(active), units[active], residuals[active]
+        return cls(task, weights, images, close, scan, units, residuals, objective)
 
     def doubled(self) -> Hinge:
         """Return the hinge at twice the weights: its close pairs are among those of now."""

@@ -95,9 +95,7 @@ def maximum_margin(
     >>> solution.margin_upper / solution.margin_lower < 1.01
     True
     """
-    gap = arguments.real(
-        "gap", gap, least=0, most=1, open_least=True, remedy="pass a relative gap such as 1e-3"
-    )
+    gap = arguments.fraction("gap", gap, remedy="pass a relative gap such as 1e-3")
     stored = feasibility(
         problem,
         start=start,

@@ -135,8 +135,8 @@ def cross_entropy(
     """
     rank = None if rank is None else checked.rank(rank, problem)
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
-    tolerance = arguments.real(
-        "tolerance", tolerance, least=0, open_least=True, remedy="pass a small number such as 1e-7"
+    tolerance = arguments.positive(
+        "tolerance", tolerance, remedy="pass a small number such as 1e-7"
     )
     least_gain = arguments.real(
         "least_gain", least_gain, least=0, most=1, remedy="pass a share of the loss such as 1e-4"
@@ -195,13 +195,11 @@ class _Descent:
 
     @cached_property
     def _single(self) -> _Objective:
-        _, task, form, _ = self._task
-        return _objective(task, form, "float32", self.each)
+        return _objective(*self._task[1:3], "float32", self.each)
 
     @cached_property
     def _double(self) -> _Objective:
-        _, task, form, _ = self._task
-        return _objective(task, form, "float64", self.each)
+        return _objective(*self._task[1:3], "float64", self.each)
 
     def start(self) -> _State:
         point = self._single.at(self._task[-1])

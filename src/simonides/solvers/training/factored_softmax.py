@@ -20,7 +20,6 @@ from simonides import threads
 from simonides.solvers.training.softmax import Exponentials, Standing
 
 if TYPE_CHECKING:
-    from simonides.arrays import Reals
     from simonides.problems.problem import SharedProblem
     from simonides.solvers.training.softmax import Floats, Precision
 
@@ -34,8 +33,8 @@ class FactoredRisk:
     """
 
     loss: float
-    left: Reals
-    right: Reals
+    left: Floats
+    right: Floats
     recalled: int
     pull: float
 
@@ -68,7 +67,7 @@ class FactoredCrossEntropy:
         facts = len(self._inputs)
         drawn, along = np.zeros(outputs.shape), np.zeros(right.shape)
         for block in sums:
-            drawn += block.drawn
+            drawn += block.left
             along += block.right
         return FactoredRisk(
             loss=sum(block.loss for block in sums) / facts,
@@ -78,7 +77,8 @@ class FactoredCrossEntropy:
             pull=sum(block.pull for block in sums) / facts,
         )
 
-    def _block(self, part: slice, outputs: Floats, right: Floats) -> _Sums:
+    def _block(self, part: slice, outputs: Floats, right: Floats) -> FactoredRisk:
+        """Return sums over the facts of a block, on the left one of inputs for every output."""
         inputs, targets = self._inputs[part], self._targets[part]
         images = inputs @ right
         terms, drawn = np.empty_like(images), np.zeros_like(outputs)
@@ -96,15 +96,4 @@ class FactoredCrossEntropy:
             recalled += standing.recalled
         lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
         pull = float(lengths @ self._lengths[part])
-        return _Sums(loss, drawn, inputs.T @ terms, recalled, pull)
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums over the facts of a block; ``drawn`` holds one of inputs for every output."""
-
-    loss: float
-    drawn: Floats
-    right: Floats
-    recalled: int
-    pull: float
+        return FactoredRisk(loss, drawn, inputs.T @ terms, recalled, pull)

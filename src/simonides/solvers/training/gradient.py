@@ -126,13 +126,9 @@ def gradient(
     if backend == "torch" and type(objective) is not CrossEntropy:
         raise arguments.refuse("loss", loss, "'cross_entropy' with torch", "drop the backend")
     seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
-    learning_rate = arguments.real(
-        "learning_rate",
-        (_RATE if rank is None else _RATE_OF_LAYERS) if learning_rate is None else learning_rate,
-        least=0,
-        open_least=True,
-        remedy="pass the largest step",
-    )
+    if learning_rate is None:
+        learning_rate = _RATE if rank is None else _RATE_OF_LAYERS
+    rate = arguments.positive("learning_rate", learning_rate, remedy="pass the largest step")
     warm_up = arguments.whole("warm_up", warm_up, least=0, remedy="pass a number of steps")
     scale = arguments.real(
         "scale", scale, least=0, open_least=rank is not None, remedy="pass a standard deviation"
@@ -143,8 +139,10 @@ def gradient(
         raise arguments.refuse("dtype", dtype, f"one of {_PRECISIONS}", "pass its name")
     if backend == "numpy" and device != "cpu":
         raise arguments.refuse("device", device, "cpu with numpy", "pass backend='torch'")
-    layers = _first_layers(problem, rank, scale, np.random.default_rng(seed))
-    schedule = Schedule(learning_rate, warm_up, max_steps, dtype)
+    rng, shape = np.random.default_rng(seed), (problem.dim_out, problem.dim_in)
+    shapes = [shape] if rank is None else [(rows, rank) for rows in shape]
+    layers = tuple(scale * rng.standard_normal(shape) for shape in shapes)
+    schedule = Schedule(rate, warm_up, max_steps, dtype)
     limits = Limits(max_steps, time_limit)
     with _maker(backend, device, problem, layers, schedule, threads, objective) as make:
         return drive(_Training(problem, make, until_stored, objective), limits, watch)
@@ -183,19 +181,6 @@ class Trainer(Protocol):
 
     def layers(self) -> tuple[Reals, ...]:
         """Return the weights, or both layers."""
-
-
-def _first_layers(
-    problem: Problem,
-    rank: int | None,
-    scale: float,
-    rng: np.random.Generator,
-) -> tuple[Reals, ...]:
-    if rank is None:
-        return (scale * rng.standard_normal((problem.dim_out, problem.dim_in)),)
-    return tuple(
-        scale * rng.standard_normal((rows, rank)) for rows in (problem.dim_out, problem.dim_in)
-    )
 
 
 @contextmanager
@@ -302,9 +287,9 @@ class _Adam:
         self._schedule = schedule
         self._step = 0
         self._layers = tuple(layer.astype(schedule.dtype) for layer in layers)
-        zeros = tuple(np.zeros_like(layer) for layer in self._layers)
-        self._means, self._squares = zeros, zeros
-        self._slopes = zeros
+        self._slopes, self._means, self._squares = (
+            tuple(np.zeros_like(layer) for layer in self._layers) for _ in range(3)
+        )
 
     def look(self) -> tuple[float, int]:
         risk = self._function.at(_product(self._layers))
@@ -320,18 +305,11 @@ class _Adam:
         self._step += 1
         # Means that started at zero are too small at first, by these factors.
         fill, fill_squares = (1 - memory**self._step for memory in MEMORY)
-        self._means = tuple(
-            MEMORY[0] * mean + (1 - MEMORY[0]) * slope
-            for mean, slope in zip(self._means, self._slopes, strict=True)
-        )
-        self._squares = tuple(
-            MEMORY[1] * square + (1 - MEMORY[1]) * slope**2
-            for square, slope in zip(self._squares, self._slopes, strict=True)
-        )
-        self._layers = tuple(
-            layer - (rate / fill) * mean / (np.sqrt(square / fill_squares) + STABILISER)
-            for layer, mean, square in zip(self._layers, self._means, self._squares, strict=True)
-        )
+        layers = zip(self._layers, self._slopes, self._means, self._squares, strict=True)
+        for layer, slope, mean, square in layers:
+            mean[:] = MEMORY[0] * mean + (1 - MEMORY[0]) * slope
+            square[:] = MEMORY[1] * square + (1 - MEMORY[1]) * slope**2
+            layer -= (rate / fill) * mean / (np.sqrt(square / fill_squares) + STABILISER)
 
     def layers(self) -> tuple[Reals, ...]:
         return tuple(layer.astype(np.float64) for layer in self._layers)

@@ -32,17 +32,14 @@ class Point(Protocol):
     @property
     def place(self) -> Reals:
         """Parameters, one flat vector."""
-        ...
 
     @property
     def loss(self) -> float:
         """Value."""
-        ...
 
     @property
     def slopes(self) -> Reals:
         """Derivative by the parameters."""
-        ...
 
 
 PointT = TypeVar("PointT", bound=Point)
@@ -54,11 +51,9 @@ class Objective(Protocol[FoundT]):
 
     def at(self, place: Reals) -> FoundT:
         """Evaluate it."""
-        ...
 
     def resolution(self, loss: float) -> float:
         """Return how far a value may be off by rounding."""
-        ...
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ Scores live in a few megabytes at a time: facts x candidates numbers are never h
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,10 +80,9 @@ class MeanCrossEntropy:
         self._inputs = problem.inputs.astype(self._dtype)
         self._lengths = np.linalg.norm(problem.inputs, axis=1)
         self._targets = problem.target_outputs.astype(self._dtype)
-        self._candidates: _Candidates = (
-            _Own(problem, self._targets)
-            if (shared := sharing(problem)) is None
-            else _Shared(shared, self._dtype)
+        shared = sharing(problem)
+        self._candidates = (
+            _Own(problem, self._targets) if shared is None else _Shared(shared, self._dtype)
         )
 
     def at(self, weights: Floats) -> Risk:
@@ -101,30 +100,15 @@ class MeanCrossEntropy:
             pull=sum(block.pull for block in sums) / facts,
         )
 
-    def _block(self, part: slice, weights: Floats) -> _Sums:
+    def _block(self, part: slice, weights: Floats) -> Risk:
+        """Return sums over the facts of a block."""
         inputs = self._inputs[part]
-        rivalry = self._candidates.rivalry(part, inputs @ weights.T)
-        standing = rivalry.standing
-        terms = rivalry.pulled
+        standing, terms = self._candidates.rivalry(part, inputs @ weights.T)
         terms /= standing.total.astype(self._dtype)[:, None]
         terms -= standing.share.astype(self._dtype)[:, None] * self._targets[part]
         lengths = np.sqrt(np.einsum("ij,ij->i", terms, terms))
-        return _Sums(
-            loss=standing.loss,
-            gradient=terms.T @ inputs,
-            recalled=standing.recalled,
-            pull=float(lengths @ self._lengths[part]),
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class _Sums:
-    """Sums over the facts of a block."""
-
-    loss: float
-    gradient: Floats
-    recalled: int
-    pull: float
+        pull, gradient = float(lengths @ self._lengths[part]), cast("Reals", terms.T @ inputs)
+        return Risk(standing.loss, gradient, standing.recalled, pull)
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,18 +132,6 @@ class Standing:
         return cls(float(losses.sum()), recalled, total, rivals / total)
 
 
-@dataclass(frozen=True, eq=False)
-class _Rivalry:
-    """How facts stand, and their rivals' outputs summed with the exponentials of their scores."""
-
-    standing: Standing
-    pulled: Floats
-
-
-class _Candidates(Protocol):
-    def rivalry(self, part: slice, images: Floats) -> _Rivalry: ...
-
-
 class _Shared:
     """Outputs that all facts share."""
 
@@ -167,14 +139,15 @@ class _Shared:
         self._exponentials = Exponentials(problem, dtype)
         self._outputs = problem.outputs.astype(dtype)
 
-    def rivalry(self, part: slice, images: Floats) -> _Rivalry:
+    def rivalry(self, part: slice, images: Floats) -> tuple[Standing, Floats]:
+        """Return how facts stand, and rivals' outputs summed with the exponentials of their scores."""
         target, best, mass = (np.empty(len(images), images.dtype) for _ in range(3))
         pulled = np.empty_like(images)
         for chunk in self._exponentials.of(part, images, self._outputs):
             rows = chunk.rows
             target[rows], best[rows], mass[rows] = chunk.target, chunk.best, chunk.mass
             np.matmul(chunk.rivals, self._outputs, out=pulled[rows])
-        return _Rivalry(Standing.of(target, best, mass), pulled)
+        return Standing.of(target, best, mass), pulled
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +199,8 @@ class _Own:
         rival_bytes = targets.itemsize * (problem.candidates - 1) * problem.dim_out
         self._rows = max(_BUFFER_BYTES // rival_bytes, 1)
 
-    def rivalry(self, part: slice, images: Floats) -> _Rivalry:
+    def rivalry(self, part: slice, images: Floats) -> tuple[Standing, Floats]:
+        """Return how facts stand, and rivals' outputs summed with the exponentials of their scores."""
         size = len(images)
         target = np.einsum("ij,ij->i", images, self._targets[part])
         best, mass, pulled = np.empty_like(target), np.empty_like(target), np.empty_like(images)
@@ -240,4 +214,4 @@ class _Own:
             np.exp(scores, out=scores)
             scores.sum(axis=1, out=mass[rows])
             np.matmul(scores[:, None, :], outputs, out=pulled[rows, None, :])
-        return _Rivalry(Standing.of(target, best, mass), pulled)
+        return Standing.of(target, best, mass), pulled
