@@ -10,7 +10,7 @@ SEED   ?= 0
 # Several processes share the cores, so each keeps to one numerical thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
 
-.PHONY: demo test test-fast fuzz bench examples docs lint format clean
+.PHONY: demo test test-fast test-lowest fuzz bench examples docs lint format clean
 
 demo: $(VENV)/.core
 	@$(BIN)/simonides reproduce --quick --out $(OUT)
@@ -20,6 +20,11 @@ test: lint
 
 test-fast: $(VENV)/.test
 	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+
+# The oldest versions that pyproject.toml allows, in an environment of their own; what they deprecate is theirs.
+test-lowest: $(VENV)-lowest/.test
+	$(ONE_THREAD) $(VENV)-lowest/bin/python -m pytest -n $(JOBS) --dist worksteal \
+	  -W default::DeprecationWarning -W default::FutureWarning
 
 # Damaged files of every format and random problems, for longer than the suite: make fuzz ROUNDS=100000 SEED=1
 fuzz: $(VENV)/.test
@@ -72,3 +77,10 @@ $(VENV)/.examples: $(BIN)/python pyproject.toml
 $(VENV)/.docs: $(BIN)/python pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
 	@touch $@ $(VENV)/.core
+
+$(VENV)-lowest/.test: pyproject.toml
+	@$(PYTHON) -m venv $(VENV)-lowest
+	@$(PYTHON) tests/lowest.py > $(VENV)-lowest/constraints.txt
+	@$(VENV)-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint $(VENV)-lowest/constraints.txt --editable '.[test]'
+	@touch $@
