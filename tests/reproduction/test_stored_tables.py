@@ -63,6 +63,20 @@ def test_a_damaged_file_is_set_aside_and_computed_anew(kept, damage):
     assert (path.parent / "quarantine" / "one.json").read_text() == damage(whole)
 
 
+@pytest.mark.parametrize(
+    "tables",
+    [None, [], {"part": 3}, {"part": {"columns": 3}}, {"part": {"columns": {"x": ["a"]}}}],
+)
+def test_tables_of_a_strange_shape_are_damage_though_their_digest_is_right(kept, tables):
+    path, compute, ask = kept
+    content = json.loads(path.read_text())
+    digest = stored_tables._digest(tables)
+    path.write_text(json.dumps(content | {"tables": tables, "digest": digest}))
+    with pytest.warns(UserWarning, match="one.json is damaged"):
+        ask()
+    assert compute.runs == 2
+
+
 def test_bytes_that_are_no_text_are_damage_too(kept):
     path, compute, ask = kept
     path.write_bytes(b"\xff\xfe\xff")

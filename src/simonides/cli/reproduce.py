@@ -38,6 +38,7 @@ def reproduce(
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed", help="Measure tasks that failed once more.")
     ] = False,
+    time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
 ) -> None:
     """Redo the paper's figures, check its claims, and write one page with all of it.
@@ -45,8 +46,8 @@ def reproduce(
     Figures: 1, 2, 3, 4, A.1, A.2, C.1, C.2, D.1, difference, rank, margin, cost; of the paper on signals in
     transformers signal-depth, signal-skip, signal-placement, signal-gradients, signal-trainability,
     and signal-training, which needs the torch extra and is left out without it.
-    Stopped or killed, run the same command again: it measures what is missing. Exit code 1 if tasks
-    failed: the report is made from the others.
+    Stopped, killed or out of time, run the same command again: it measures what is missing. Exit code 1 if
+    tasks failed: the report is made from the others.
 
     Example: simonides reproduce C.2 --quick --out build/reproduction
     """
@@ -66,6 +67,7 @@ def reproduce(
             out,
             workers=workers,
             retry_failed=retry_failed,
+            time_limit=time_limit,
             watch=watch,
         )
     if as_json:
@@ -73,6 +75,8 @@ def reproduce(
         output.print_json({**_record(reproduction, out), "seconds": seconds})
     else:
         _print_claims(reproduction)
+        for note in _notes(reproduction):
+            output.print_line(note)
         output.print_line(str(reproduction.page))
     _admit_failures(reproduction)
 
@@ -115,7 +119,16 @@ def _record(reproduction: Reproduction, out: str) -> dict[str, object]:
         "claims": [vars(claim) for claim in reproduction.claims],
         "scale": reproduction.plan.name,
         "report": str(reproduction.page),
+        "left_out": list(reproduction.left_out),
+        "notes": _notes(reproduction),
     }
+
+
+def _notes(reproduction: Reproduction) -> list[str]:
+    if not reproduction.left_out:
+        return []
+    names = ", ".join(reproduction.left_out)
+    return [f"Out of time before figures {names}: the same command goes on."]
 
 
 def _print_claims(reproduction: Reproduction) -> None:

@@ -10,19 +10,8 @@ import numpy as np
 
 from simonides.curves.curve import Curve
 from simonides.curves.table import Table, stacked, with_error
+from simonides.figures import style
 from simonides.figures.marks import panels_by
-from simonides.figures.style import (
-    FADED,
-    GREY,
-    LOAD_LABEL,
-    SERIES,
-    THEORY,
-    WIDEST,
-    canvas,
-    plot_columns,
-    reference_line,
-    words,
-)
 from simonides.theory import hebbian as rule
 from simonides.theory import replica
 from simonides.theory.capacity import capacity
@@ -147,18 +136,18 @@ def trained(dim: int) -> Table:
 
 def _draw_scores(table: Table) -> Figure:
     """Draw the laws of scores of the best memory at capacity beside the Hebbian rule's."""
-    figure, (left, right) = canvas(2)
+    figure, (left, right) = style.canvas(2)
     x = table["score"]
-    for axes, prefix, title, style in (
-        (left, "", "Best memory at capacity", SERIES[0]),
-        (right, "hebbian_", "Hebbian rule, as many facts", SERIES[1]),
+    for axes, prefix, title, series in (
+        (left, "", "Best memory at capacity", style.SERIES[0]),
+        (right, "hebbian_", "Hebbian rule, as many facts", style.SERIES[1]),
     ):
         rivals = table[f"{prefix}rival"]
-        axes.fill_between(x, rivals, color=GREY, alpha=0.35, linewidth=0, label="off-target")
-        axes.plot(x, table[f"{prefix}target"], label="target", **style)
-        words(axes, title, "score", "density")
+        axes.fill_between(x, rivals, color=style.GREY, alpha=0.35, linewidth=0, label="off-target")
+        axes.plot(x, table[f"{prefix}target"], label="target", **series)
+        style.words(axes, title, "score", "density")
         axes.legend(loc="upper left")
-    reference_line(left, table.settings["extreme_value"], r"$\sqrt{2 \log p}$", vertical=True)
+    style.reference_line(left, table.settings["extreme_value"], r"$\sqrt{2 \log p}$", vertical=True)
     left.set_ylim(0, None)
     right.set_ylim(left.get_ylim())
     return figure
@@ -169,15 +158,15 @@ def _draw_spectrum(table: Table) -> Figure:
     figure, panels = panels_by(table, "rank_fraction", height=2.5)
     for place, (axes, fraction) in enumerate(panels):
         part = table.where("rank_fraction", fraction)
-        plot_columns(
+        style.plot_columns(
             axes,
             part,
             "singular_value",
-            ("at_capacity", "at capacity", SERIES[0]),
-            ("at_initialisation", "two random layers", SERIES[1]),
+            ("at_capacity", "at capacity", style.SERIES[0]),
+            ("at_initialisation", "two random layers", style.SERIES[1]),
         )
         density = "" if place % 2 else "density"
-        words(axes, rf"$\kappa$ = {fraction:g}", "singular value / largest", density)
+        style.words(axes, rf"$\kappa$ = {fraction:g}", "singular value / largest", density)
         axes.set(xlim=(0, 1.02), ylim=(0, 1.25 * np.max(part["at_capacity"])))
     panels[0][0].legend(loc="upper left", fontsize=7.5)
     return figure
@@ -185,7 +174,7 @@ def _draw_spectrum(table: Table) -> Figure:
 
 def _draw_overlap(table: Table) -> Figure:
     """Draw overlap and free entropy against facts over capacity."""
-    figure, (left, right) = canvas(2)
+    figure, (left, right) = style.canvas(2)
     label = f"dimension {table.settings['dimension']:g} (±2 s.e.)"
     for axes, name, title, up in (
         (left, "overlap", "Solutions grow alike", "overlap $q^*$ of two solutions"),
@@ -193,11 +182,11 @@ def _draw_overlap(table: Table) -> Figure:
     ):
         axes.errorbar(
             table["share_of_capacity"], table[name], 2 * table[f"{name}_stderr"],
-            fmt="o-", markersize=4, color=THEORY, label=label,
+            fmt="o-", markersize=4, color=style.THEORY, label=label,
         )  # fmt: skip
-        limit = (f"{name}_limit", "large dimension", FADED)
-        plot_columns(axes, table, "share_of_capacity", limit)
-        words(axes, title, "facts over capacity", up, xlim=(0, 1))
+        limit = (f"{name}_limit", "large dimension", style.FADED)
+        style.plot_columns(axes, table, "share_of_capacity", limit)
+        style.words(axes, title, "facts over capacity", up, xlim=(0, 1))
         axes.legend()
     left.set_ylim(0, 1)
     return figure
@@ -205,38 +194,38 @@ def _draw_overlap(table: Table) -> Figure:
 
 def _draw_hebbian(table: Table) -> Figure:
     """Draw the Hebbian rule's accuracy and its chance to recall everything against the load."""
-    figure, panels = canvas(2)
+    figure, panels = style.canvas(2)
     fraction, whole = (table.settings[name] for name in ("limit_fraction", "limit_all"))
     for axes, column, title, up, widest, limit, label in (
         (panels[0], "accuracy", "Fraction of the facts", "expected accuracy", 1.2, fraction, "1/2"),
         (panels[1], "all_recalled", "All of the facts", "probability that all are recalled", 0.3,
          whole, "1/8"),
     ):  # fmt: skip
-        for style, dimension in zip(SERIES, table.distinct("dimension"), strict=False):
+        for series, dimension in zip(style.SERIES, table.distinct("dimension"), strict=False):
             part = table.where("dimension", dimension)
-            axes.plot(part["load"], part[column], label=f"d = {dimension:,.0f}", **style)
-        words(axes, title, LOAD_LABEL, up, ylim=(0, 1.04), xlim=(0, widest))
-        reference_line(axes, limit, label, vertical=True)
+            axes.plot(part["load"], part[column], label=f"d = {dimension:,.0f}", **series)
+        style.words(axes, title, style.LOAD_LABEL, up, ylim=(0, 1.04), xlim=(0, widest))
+        style.reference_line(axes, limit, label, vertical=True)
         axes.legend()
     return figure
 
 
 def _draw_trained(table: Table) -> Figure:
     """Draw accuracy, loss and norm of the trained memory around capacity."""
-    figure, panels = canvas(3, width=WIDEST / 3, height=2.8)
+    figure, panels = style.canvas(3, width=style.WIDEST / 3, height=2.8)
     for axes, (name, (title, up, limits)) in zip(panels, _MEASURES.items(), strict=True):
-        for style, marker, dimension in zip(
-            SERIES, "os", table.distinct("dimension"), strict=False
+        for series, marker, dimension in zip(
+            style.SERIES, "os", table.distinct("dimension"), strict=False
         ):
             part = table.where("dimension", dimension)
             finite = np.isfinite(part[name])
             axes.errorbar(
                 part["share_of_capacity"][finite], part[name][finite],
                 2 * part[f"{name}_stderr"][finite],
-                marker=marker, markersize=3.5, label=f"d = {dimension:g}", **style,
+                marker=marker, markersize=3.5, label=f"d = {dimension:g}", **series,
             )  # fmt: skip
-        reference_line(axes, 1.0, "capacity", vertical=True)
-        words(axes, title, "facts over capacity", up, **limits)
+        style.reference_line(axes, 1.0, "capacity", vertical=True)
+        style.words(axes, title, "facts over capacity", up, **limits)
     panels[2].minorticks_off()
     panels[0].legend()
     return figure

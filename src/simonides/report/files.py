@@ -38,29 +38,22 @@ def write_report(out: str | Path, reproduction: Reproduction) -> Path:
     """
     folder = checked_folder(out)
     began = time.perf_counter()
-    sections = Parallel()(
-        [
-            delayed(_write_section)(
-                folder,
-                Section(figure.file, figure.heading, figure.caption, topic=figure.topic),
-                partial(figure.draw, reproduction.tables[figure.name]),
-                {
-                    f"{figure.file}-{name}": table
-                    for name, table in reproduction.tables[figure.name].items()
-                },
-            )
-            for figure in reproduction.figures
-        ]
-        + [
-            delayed(_write_section)(
-                folder,
-                Section(f"theory-{name}", CURVES[name].question, CURVES[name].caption, "theory"),
-                partial(draw, table),
-                {f"theory-{name}": table},
-            )
-            for name, table in reproduction.curves.items()
-        ]
-    )
+    parts = [
+        (
+            Section(figure.file, figure.heading, figure.caption, figure.topic),
+            partial(figure.draw, reproduction.tables[figure.name]),
+            {f"{figure.file}-{name}": t for name, t in reproduction.tables[figure.name].items()},
+        )
+        for figure in reproduction.figures
+    ] + [
+        (
+            Section(f"theory-{name}", CURVES[name].question, CURVES[name].caption, "theory"),
+            partial(draw, table),
+            {f"theory-{name}": table},
+        )
+        for name, table in reproduction.curves.items()
+    ]
+    sections = Parallel()(delayed(_write_section)(folder, *part) for part in parts)
     drawing = {"drawing": time.perf_counter() - began}
     reproduction = replace(reproduction, seconds={**reproduction.seconds, **drawing})
     claims, times = (

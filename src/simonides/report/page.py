@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from simonides.experiments.spec import Spec
-    from simonides.reproduction.claims.claim import PaperClaim
     from simonides.reproduction.results import Reproduction
 
 _STYLES = {
@@ -84,7 +83,7 @@ def page(reproduction: Reproduction, sections: Sequence[Section]) -> str:
         table = _claims(reproduction, "signal", "signal-claims", "Claims about signals")
         signals = SIGNALS + table + signals
     return PAGE.format(
-        summary=escape(_summary(reproduction.claims)),
+        summary=escape(_summary(reproduction)),
         contents=" · ".join(_anchor(f"#{place}", words) for place, words in links),
         claims=claims,
         figures=storage,
@@ -106,12 +105,8 @@ def _claims(reproduction: Reproduction, topic: str, place: str, heading: str) ->
     shown = [figure.name for figure in reproduction.figures]
     rows = "\n".join(
         CLAIM.format(
-            statement=escape(claim.statement),
-            paper=escape(claim.paper),
-            found=escape(claim.found),
-            verdict=escape(claim.verdict),
+            **{name: escape(words) for name, words in vars(claim).items() if name != "data"},
             kind=_STYLES[claim.verdict],
-            criterion=escape(claim.criterion),
             data=linked(claim.data, reproduction.plan.sweeps, shown),
         )
         for claim in claims
@@ -119,12 +114,17 @@ def _claims(reproduction: Reproduction, topic: str, place: str, heading: str) ->
     return f'<h2 id="{place}">{heading}</h2>' + CLAIMS.format(rows=rows)
 
 
-def _summary(claims: Sequence[PaperClaim]) -> str:
-    if not claims:
-        return ""
-    counts = Counter(claim.verdict for claim in claims)
-    parts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in Agreement if counts[verdict])
-    return f"Of {len(claims)} claims checked by this run: {parts}."
+def _summary(reproduction: Reproduction) -> str:
+    words, claims = [], reproduction.claims
+    if claims:
+        counts = Counter(claim.verdict for claim in claims)
+        parts = ", ".join(
+            f"{counts[verdict]} {verdict}" for verdict in Agreement if counts[verdict]
+        )
+        words.append(f"Of {len(claims)} claims checked by this run: {parts}.")
+    if reproduction.left_out:
+        words.append(f"Its time limit came before figures {', '.join(reproduction.left_out)}.")
+    return " ".join(words)
 
 
 def linked(data: str, sweeps: Mapping[str, Sequence[Spec]], shown: Iterable[str]) -> str:
@@ -158,62 +158,50 @@ def _anchor(target: str, words: str) -> str:
 
 def _settings(reproduction: Reproduction) -> str:
     """Return what was run, as a table: every sweep's spec, how its tasks ended, and the seconds."""
+    plan, tallies = reproduction.plan, reproduction.tallies
+    specs = {
+        f"{sweep}-{place}": spec
+        for sweep, specs in plan.sweeps.items()
+        for place, spec in enumerate(specs, start=1)
+    }
+    measured = [name for name in specs if name in tallies]
     rows = []
-    tallies, seconds = reproduction.tallies, reproduction.seconds
-    for sweep, specs in reproduction.plan.sweeps.items():
-        for place, spec in enumerate(specs, start=1):
-            name = f"{sweep}-{place}"
-            if name in tallies:
-                tally = tallies[name]
-                ended = f"{tally.done} done" + (f", {tally.failed} failed" if tally.failed else "")
-                spent = (reproduction.task_seconds.get(name, 0.0), seconds.get(name, 0.0))
-                rows.append([name, _described(spec), ended, *(f"{each:,.1f}" for each in spent)])
-    rows += [
-        [name, "", "", "", f"{spent:,.1f}"]
-        for name, spent in seconds.items()
-        if name not in tallies
-    ]
-    header = [
-        f"{reproduction.plan.name} run",
-        "what",
-        "tasks",
-        "their seconds, added up",
-        "seconds, this time",
-    ]
-    return _html(header, rows)
+    for name in [*measured, *(part for part in reproduction.seconds if part not in tallies)]:
+        described, ended, spent = "", "", ""
+        if name in tallies:
+            tally, described = tallies[name], _described(specs[name])
+            ended = f"{tally.done} done" + (f", {tally.failed} failed" if tally.failed else "")
+            spent = f"{reproduction.task_seconds.get(name, 0.0):,.1f}"
+        rows.append([name, described, ended, spent, f"{reproduction.seconds.get(name, 0.0):,.1f}"])
+    spent_words = ("their seconds, added up", "seconds, this time")
+    return _html([f"{plan.name} run", "what", "tasks", *spent_words], rows)
 
 
 def _described(spec: Spec) -> str:
     """Return a spec in one line."""
-    solvers = ", ".join(
-        solver.name
-        + (
-            f" ({', '.join(f'{key} {value}' for key, value in solver.options)})"
-            if solver.options
-            else ""
-        )
-        for solver in spec.solvers
-    )
+    solvers = []
+    for solver in spec.solvers:
+        options = ", ".join(f"{key} {value}" for key, value in solver.options)
+        solvers.append(f"{solver.name} ({options})" if options else solver.name)
     parts = [
         " and ".join(spec.problems),
         f"d = {_listed(spec.dims)}",
-        solvers,
+        ", ".join(solvers),
         f"{spec.instances} instances",
         f"seed {spec.seed}",
     ]
     if spec.rank_fractions != (1.0,):
         parts.append(f"κ = {_listed(spec.rank_fractions)}")
     if spec.loads:
-        parts.append(f"{len(spec.loads)} loads {min(spec.loads):g} to {max(spec.loads):g}")
-    if spec.relative_loads:
-        shares = spec.relative_loads
-        listed = (
-            _listed(shares)
-            if len(shares) <= _MOST_LISTED
-            else f"{len(shares)} loads {min(shares):g} to {max(shares):g}"
-        )
-        parts.append(f"{listed} of capacity")
+        parts.append(_ranged(spec.loads))
+    if shares := spec.relative_loads:
+        few = len(shares) <= _MOST_LISTED
+        parts.append(f"{_listed(shares) if few else _ranged(shares)} of capacity")
     return "; ".join(parts)
+
+
+def _ranged(loads: Sequence[float]) -> str:
+    return f"{len(loads)} loads {min(loads):g} to {max(loads):g}"
 
 
 def _html(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -10,19 +10,10 @@ import numpy as np
 
 from simonides.curves.table import stacked, with_error
 from simonides.experiments.expand import predicted
-from simonides.figures.marks import (
-    BARS,
-    CURVE,
-    PROBLEMS,
-    grid,
-    panels_by,
-    part_of,
-    ticks_at,
-    with_problems,
-)
+from simonides.figures import marks
 from simonides.figures.style import plot_columns, words
 from simonides.reproduction.figure import PaperFigure
-from simonides.reproduction.results import groups, summarised
+from simonides.reproduction.results import groups, share_of_capacity, summarised
 from simonides.reproduction.statistics import mean
 from simonides.theory.requirements import largest_margin
 from simonides.theory.setting import Setting
@@ -58,12 +49,11 @@ def _margins(results: Results) -> dict[str, Table]:
 
 
 def _margin(part: list[Row]) -> dict[str, float]:
-    dim, facts = part[0]["dim"], part[0]["facts"]
     # Over |y_i - y_j| |x_i|, whose typical size is sqrt(2) d: back to off-target deviations.
-    unit = math.sqrt(2) * dim
+    unit = math.sqrt(2) * part[0]["dim"]
     margin = mean(unit * (row["margin_lower"] + row["margin_upper"]) / 2 for row in part)
     return {
-        "share_of_capacity": facts / predicted(part[0]["problem"], dim, None),
+        "share_of_capacity": share_of_capacity(part[0]),
         **with_error("margin", margin),
         "widest_bracket": max(unit * (row["margin_upper"] - row["margin_lower"]) for row in part),
     }
@@ -78,12 +68,12 @@ def _margin_curve(dim: int) -> dict[str, float | Reals]:
 
 def _draw_margins(tables: Mapping[str, Table]) -> Figure:
     """Draw certified margins and theory, one panel per dimension."""
-    figure, panels = panels_by(tables["measured"], "dim", height=3.0)
+    figure, panels = marks.panels_by(tables["measured"], "dim", height=3.0)
     for axes, dim in panels:
-        curve, part = (part_of(tables[name], dim=dim) for name in ("theory", "measured"))
-        theory = ("margin", "finite-size theory", CURVE)
+        curve, part = (marks.part_of(tables[name], dim=dim) for name in ("theory", "measured"))
+        theory = ("margin", "finite-size theory", marks.CURVE)
         plot_columns(axes, curve, "share_of_capacity", theory)
-        with_problems(axes, part, "share_of_capacity", "margin")
+        marks.with_problems(axes, part, "share_of_capacity", "margin")
         words(axes, f"$d$ = {dim:g}", "facts / capacity", "margin, off-target deviations")
         axes.set_ylim(0, None)
     panels[0][0].legend()
@@ -105,18 +95,17 @@ MARGINS = PaperFigure(
 def _costs(results: Results) -> dict[str, Table]:
     """Return seconds of one thread against the dimension: of training, and of one decision."""
     title, place = "Median seconds on one thread", ("problem", "dim")
-    trained = [row | {"decision": 0.0} for row in results.rows("accuracy") if _is_timed(row)]
+    trained = [
+        row | {"decision": 0.0}
+        for row in results.rows("accuracy")
+        if _BEYOND[0] < share_of_capacity(row) < _BEYOND[1]
+    ]
     decided = [row | {"decision": 1.0} for row in results.rows("thresholds")]
     parts = [
         summarised("measured", title, rows, *place, "decision", of=_seconds)
         for rows in (trained, decided)
     ]
     return {"measured": stacked("measured", title, [part.columns for part in parts])}
-
-
-def _is_timed(row: Row) -> bool:
-    low, high = _BEYOND
-    return bool(low < row["facts"] / predicted(row["problem"], row["dim"], None) < high)
 
 
 def _seconds(part: list[Row]) -> dict[str, float]:
@@ -131,17 +120,17 @@ def _seconds(part: list[Row]) -> dict[str, float]:
 def _draw_costs(tables: Mapping[str, Table]) -> Figure:
     """Draw medians and quartiles on logarithmic axes."""
     table = tables["measured"]
-    figure, (axes,) = grid(1, width=4.4, height=3.2)
-    for (decision, timed, dash), (code, name, mark) in product(_TIMED, PROBLEMS):
-        part = part_of(table, decision=decision, decoupled=code)
+    figure, (axes,) = marks.grid(1, width=4.4, height=3.2)
+    for (decision, timed, dash), (code, name, mark) in product(_TIMED, marks.PROBLEMS):
+        part = marks.part_of(table, decision=decision, decoupled=code)
         lower, middle, upper = (part[f"seconds{end}"] for end in ("_lower", "", "_upper"))
         axes.errorbar(
             part["dim"], middle, np.array([middle - lower, upper - middle]),
-            label=f"{timed}, {name}", **{**BARS, **mark, "linestyle": dash, "linewidth": 1.3},
+            label=f"{timed}, {name}", **{**marks.BARS, **mark, "linestyle": dash, "linewidth": 1.3},
         )  # fmt: skip
     words(axes, "Median and quartiles", "dimension $d$", "seconds, one thread")
     axes.set(xscale="log", yscale="log")
-    ticks_at(axes, sorted(table.distinct("dim")))
+    marks.ticks_at(axes, sorted(table.distinct("dim")))
     axes.legend(fontsize=7.5)
     return figure
 

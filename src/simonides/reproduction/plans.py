@@ -65,13 +65,7 @@ class ReproductionPlan:
     curves: tuple[str, ...] = ()
 
 
-def _spec(
-    problem: str | tuple[str, ...],
-    dims: tuple[int, ...],
-    solvers: tuple[Any, ...],
-    instances: int,
-    **more: Any,
-) -> Spec:
+def _spec(problem: Any, dims: Any, solvers: Any, instances: int, **more: Any) -> Spec:
     keys = {"problem": problem, "dims": dims, "solvers": solvers, "instances": instances}
     return Spec.of({**keys, "seed": _SEED, **more})
 

@@ -73,7 +73,8 @@ class Reproduction:
 
     ``tables`` are those of the figures and ``curves`` those of theory, by name. ``tallies`` are those of
     the sweeps by their folders' names, ``task_seconds`` the seconds of their tasks added up, whenever these
-    were run; ``seconds`` is the time each part took now. ``report`` is what the page is called, without an
+    were run; ``seconds`` is the time each part took now. ``left_out`` are the names of figures that a time
+    limit came before. ``report`` is what the page is called, without an
     ending, and ``page`` where it was written.
     """
 
@@ -85,6 +86,7 @@ class Reproduction:
     tallies: Mapping[str, Tally] = field(default_factory=dict)
     seconds: Mapping[str, float] = field(default_factory=dict)
     task_seconds: Mapping[str, float] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
     report: str = "report"
     page: Path | None = None
 
@@ -165,12 +167,15 @@ def problem_code(problem: str) -> float:
     return float(BOTH.index(problem))
 
 
+def share_of_capacity(row: Mapping[str, Any]) -> float:
+    """Return a row's facts over the predicted capacity of its problem, dimension and rank."""
+    rank = rank_of(row["dim"], row["rank_fraction"])
+    return float(row["facts"] / predicted(row["problem"], row["dim"], rank))
+
+
 def regime_of(row: Mapping[str, Any]) -> float:
     """Return which regime a row is in: facts over the predicted capacity, as the plans have them."""
-    share = row["facts"] / predicted(
-        row["problem"], row["dim"], rank_of(row["dim"], row["rank_fraction"])
-    )
-    return min(REGIMES, key=lambda regime: abs(regime - share))
+    return min(REGIMES, key=lambda regime: abs(regime - share_of_capacity(row)))
 
 
 SCORE_STEP = 0.1

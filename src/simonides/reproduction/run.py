@@ -2,36 +2,41 @@
 
 from __future__ import annotations
 
-import json
+import math
 import time
 import warnings
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
 from simonides import __version__, arguments
 from simonides.curves.catalogue import CURVES
+from simonides.experiments.local import deadline_after
 from simonides.experiments.sweep import Tally, rows
 from simonides.experiments.sweep import run as run_sweep
 from simonides.failures import BadArgumentError
+from simonides.reading import expecting, read_json
 from simonides.report.files import checked_folder, write_json, write_report
 from simonides.reproduction.catalogue import chosen
 from simonides.reproduction.claims.catalogue import SWEEPS, claims_of
 from simonides.reproduction.plans import QUICK
 from simonides.reproduction.results import Reproduction, Results, folder_of
 from simonides.signal.paper.claims import signal_claims
+from simonides.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from simonides.curves.table import Table
     from simonides.experiments.spec import Spec
     from simonides.reproduction.figure import PaperFigure
     from simonides.reproduction.plans import ReproductionPlan
+
+    Watch = Callable[["Began | Tally"], None]
 
 
 @dataclass(frozen=True)
@@ -48,14 +53,10 @@ class Began:
     total: int
 
 
-class Watch(Protocol):
-    """What is told of each part as it begins, and of how a sweep stands while it is measured."""
-
-    def __call__(self, event: Began | Tally, /) -> None:
-        """Take note of an event."""
-
-
 _MARKER = "reproduction.json"
+
+_LONGEST_WORD = 80
+"""Characters of a file's version or scale that a refusal repeats: a line of a terminal."""
 
 
 def reproduce(
@@ -65,6 +66,7 @@ def reproduce(
     *,
     workers: int | None = None,
     retry_failed: bool = False,
+    time_limit: float | None = None,
     watch: Watch | None = None,
 ) -> Reproduction:
     """Redo the paper: measure, draw, check its claims, and write one page with all of it.
@@ -84,6 +86,9 @@ def reproduce(
         Processes to share the work. Default: one per core.
     retry_failed : bool
         Whether tasks that failed before are measured once more.
+    time_limit : float, optional
+        Seconds after which nothing more is begun. The report is then one of the figures that are done, and
+        of the claims whose sweeps are, and says which figures it lacks; the same call goes on.
     watch : callable, optional
         Called with a `Began` for each part, and with the `Tally` of a sweep while it is measured.
 
@@ -107,57 +112,109 @@ def reproduce(
     drawn = chosen(figures)
     if workers is not None:
         workers = arguments.whole("workers", workers, remedy="pass the number of processes")
+    deadline = deadline_after(time_limit)
     checked_folder(out)
     report = _enter(out, plan, drawn)
+    folders = sum(len(plan.sweeps[sweep]) for sweep in sweeps_for(drawn))
+    results = Results(Path(out), plan)
+    measured = _Measured(results, workers, retry_failed, deadline, watch, folders)
     with ExitStack() as stack:
         stack.enter_context(parallel_config(n_jobs=workers or -1))
         stack.enter_context(threadpool_limits(workers, user_api="blas"))
         stack.enter_context(warnings.catch_warnings())
         # Processes whose memory has grown are replaced, and what they had begun is done again.
         warnings.filterwarnings("ignore", "A worker stopped", UserWarning)
-        return _reproduced(plan, drawn, Path(out), report, workers, retry_failed, watch)
+        return _reproduced(measured, drawn, report)
 
 
-def _reproduced(
-    plan: ReproductionPlan,
-    figures: Sequence[PaperFigure],
-    out: Path,
-    report: str,
-    workers: int | None,
-    retry_failed: bool,
-    watch: Watch | None,
-) -> Reproduction:
-    tell = watch or (lambda _: None)
-    sweeps = sweeps_for(figures)
-    jobs = _jobs(plan, sweeps, out)
-    tallies, task_seconds = {}, {}
+@dataclass
+class _Measured:
+    """What was measured so far, and how to go on."""
+
+    results: Results
+    workers: int | None
+    retry_failed: bool
+    deadline: float
+    watch: Watch | None
+    folders: int
+    tallies: dict[str, Tally] = field(default_factory=dict)
+    seconds: dict[str, float] = field(default_factory=dict)
+    task_seconds: dict[str, float] = field(default_factory=dict)
+
+    def tell(self, work: str, name: str, place: int, total: int) -> None:
+        if self.watch is not None:
+            self.watch(Began(work, name, place, total))
+
+    @property
+    def seconds_left(self) -> float:
+        return max(0.0, self.deadline - time.monotonic())
+
+    def measure(self, sweep: str) -> bool:
+        """Run what the folders of a sweep do not hold yet, and return whether nothing is left."""
+        for place, spec in enumerate(self.results.plan.sweeps[sweep]):
+            folder = folder_of(self.results.out, sweep, place)
+            if folder.name not in self.tallies and self.seconds_left:
+                self.tell("measuring", folder.name, len(self.tallies) + 1, self.folders)
+                with _timed(self.seconds, folder.name):
+                    self.tallies[folder.name] = self._run(spec, folder)
+                spent = rows(folder)["seconds"].to_pylist()
+                self.task_seconds[folder.name] = float(sum(spent))
+            if folder.name not in self.tallies or self.tallies[folder.name].left:
+                return False
+        return True
+
+    def _run(self, spec: Spec, folder: Path) -> Tally:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        tally = run_sweep(
+            spec,
+            folder,
+            workers=self.workers,
+            retry_failed=self.retry_failed,
+            time_limit=None if math.isinf(self.deadline) else self.seconds_left,
+            watch=self.watch,
+        )
+        if tally.failed == tally.total:
+            raise BadArgumentError(
+                f"all {tally.failed} tasks in {folder} failed ({tally.reasons[0]}): "
+                "mend what they say and pass --retry-failed"
+            )
+        return tally
+
+
+def _reproduced(measured: _Measured, figures: Sequence[PaperFigure], report: str) -> Reproduction:
+    """Return all that is done before the deadline: figure by figure, then what only claims need."""
+    results = measured.results
     seconds: dict[str, float] = {}
-    for place, (spec, folder) in enumerate(jobs, start=1):
-        tell(Began("measuring", folder.name, place, len(jobs)))
-        with _timed(seconds, folder.name):
-            tallies[folder.name] = _measure(spec, folder, workers, retry_failed, watch)
-        task_seconds[folder.name] = float(sum(rows(folder)["seconds"].to_pylist()))
-    results = Results(out, plan)
-    tables = {}
-    with _timed(seconds, "figures"):
-        for place, figure in enumerate(figures, start=1):
-            tell(Began("computing figure", figure.name, place, len(figures)))
-            tables[figure.name] = results.tables(figure)
+    tables: dict[str, Mapping[str, Table]] = {}
+    for place, figure in enumerate(figures, start=1):
+        if all(map(measured.measure, figure.needs)) and measured.seconds_left:
+            measured.tell("computing figure", figure.name, place, len(figures))
+            with _timed(seconds, "figures"):
+                tables[figure.name] = results.tables(figure)
+    sweeps = list(filter(measured.measure, sweeps_for(figures)))
     with _timed(seconds, "claims"):
         claims = [*claims_of(results, sweeps), *signal_claims(tables)]
     curves: dict[str, Table] = {}
-    if _is_whole(figures):
+    if _is_whole(figures) and measured.seconds_left:
+        names = results.plan.curves
         with _timed(seconds, "theory curves"):
-            made = Parallel(return_as="generator")(
-                delayed(CURVES[name].table)() for name in plan.curves
-            )
-            for place, name in enumerate(plan.curves, start=1):
-                tell(Began("computing curve", name, place, len(plan.curves)))
+            made = Parallel(return_as="generator")(delayed(CURVES[name].table)() for name in names)
+            for place, name in enumerate(names, start=1):
+                measured.tell("computing curve", name, place, len(names))
                 curves[name] = next(made)
     reproduction = Reproduction(
-        plan, figures, tables, claims, curves, tallies, seconds, task_seconds, report
+        results.plan,
+        [figure for figure in figures if figure.name in tables],
+        tables,
+        claims,
+        curves,
+        measured.tallies,
+        measured.seconds | seconds,
+        measured.task_seconds,
+        tuple(figure.name for figure in figures if figure.name not in tables),
+        report,
     )
-    return replace(reproduction, page=write_report(out, reproduction))
+    return replace(reproduction, page=write_report(results.out, reproduction))
 
 
 def sweeps_for(figures: Sequence[PaperFigure]) -> list[str]:
@@ -181,10 +238,11 @@ def _enter(out: str | Path, plan: ReproductionPlan, figures: Sequence[PaperFigur
     mine = {"version": __version__, "scale": plan.name}
     for name, value in mine.items():
         if before.get(name, value) != value:
+            other = printable(before[name], _LONGEST_WORD)
             raise arguments.refuse(
                 "out",
                 str(out),
-                f"a run of {name} {value}, not {before[name]}",
+                f"a run of {name} {value}, not {other}",
                 "choose another folder; nothing was changed",
             )
     whole, was_whole = _is_whole(figures), bool(before.get("whole"))
@@ -195,44 +253,16 @@ def _enter(out: str | Path, plan: ReproductionPlan, figures: Sequence[PaperFigur
 
 
 def _entered(path: Path) -> dict[str, Any]:
+    """Return what the run of a folder wrote down, or nothing for a new one."""
     if not path.exists():
         return {}
-    try:
-        return dict(json.loads(path.read_bytes()))
-    except (ValueError, TypeError):
-        raise arguments.refuse(
-            "out",
-            str(path.parent),
-            f"a folder with a readable {path.name}",
-            "remove that file if the folder is of this version and scale",
-        ) from None
-
-
-def _jobs(plan: ReproductionPlan, sweeps: Sequence[str], out: Path) -> list[tuple[Spec, Path]]:
-    """Return the specs of these sweeps, each with the folder of its records."""
-    return [
-        (spec, folder_of(out, sweep, place))
-        for sweep in sweeps
-        for place, spec in enumerate(plan.sweeps[sweep])
-    ]
-
-
-def _measure(
-    spec: Spec,
-    folder: Path,
-    workers: int | None,
-    retry_failed: bool,
-    watch: Watch | None,
-) -> Tally:
-    """Run what a folder does not hold yet; if not one task could be done there is nothing to draw."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    tally = run_sweep(spec, folder, workers=workers, retry_failed=retry_failed, watch=watch)
-    if not tally.done:
-        raise BadArgumentError(
-            f"all {tally.failed} tasks in {folder} failed ({tally.reasons[0]}): "
-            "mend what they say and pass --retry-failed"
-        )
-    return tally
+    remedy = "remove that file if the folder is of this version and scale"
+    with expecting("out", path.parent, f"a folder with a readable {path.name}", remedy):
+        content = {"whole": False, **read_json(path)}
+        for name, kind in {"version": str, "scale": str, "whole": bool}.items():
+            if not isinstance(content[name], kind):
+                raise TypeError(f"its {name} is a {type(content[name]).__name__}")
+        return content
 
 
 @contextmanager
@@ -240,4 +270,4 @@ def _timed(seconds: dict[str, float], part: str) -> Iterator[None]:
     """Note how long a part took."""
     began = time.perf_counter()
     yield
-    seconds[part] = time.perf_counter() - began
+    seconds[part] = seconds.get(part, 0.0) + time.perf_counter() - began

@@ -16,15 +16,7 @@ from scipy.stats import norm
 from simonides.curves.table import Table, stacked
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import Task
-from simonides.figures.marks import (
-    CURVE,
-    SECOND,
-    bars_of,
-    legend_below,
-    panels_by_regime,
-    part_of,
-    vertical,
-)
+from simonides.figures import marks
 from simonides.figures.style import GREY, HEBBIAN, plot_columns
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR, REGIMES
@@ -231,35 +223,35 @@ def _draw_panel(axes: Axes, measured: Table, theory: Table) -> None:
     if "gaussian" in theory.columns:
         axes.plot(theory["score"], theory["gaussian"], label="standard normal", **_NORMAL)
     axes.step(x, measured["target"], where="mid", color=HEBBIAN, linewidth=1.3, label="target")
-    laws = ("target", "target, theory", CURVE), ("rival", "off-target, theory", SECOND)
+    laws = ("target", "target, theory", marks.CURVE), ("rival", "off-target, theory", marks.SECOND)
     plot_columns(axes, theory, "score", *laws)
-    vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
+    marks.vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
     top = 1.25 * max(max(measured["target"]), max(measured["rival"]), max(theory["target"]))
     axes.set(xlim=(-4, 7), ylim=(0, top))
 
 
 def _draw_by_regime(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems in three regimes."""
-    figure, panels = panels_by_regime(tables["measured"])
+    figure, panels = marks.panels_by_regime(tables["measured"])
     for axes, part in panels:
-        _draw_panel(axes, part, part_of(tables["theory"], regime=part["regime"][0]))
-    legend_below(figure, panels[-1][0])
+        _draw_panel(axes, part, marks.part_of(tables["theory"], regime=part["regime"][0]))
+    marks.legend_below(figure, panels[-1][0])
     return figure
 
 
 def _draw_of_hebbian_rule(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems' scores with their Gaussian laws."""
-    figure, panels = panels_by_regime(tables["measured"], "load {:g}")
+    figure, panels = marks.panels_by_regime(tables["measured"], "load {:g}")
     for axes, part in panels:
         _draw_panel(axes, part, _beside(part, tables["theory"]))
         axes.set(xlim=(-4, 8), ylim=(0, 0.6))
-    legend_below(figure, panels[-1][0], columns=4)
+    marks.legend_below(figure, panels[-1][0], columns=4)
     return figure
 
 
 def _beside(part: Table, other: Table) -> Table:
     """Return the rows of another table that are of the same problem and regime."""
-    return part_of(other, decoupled=part["decoupled"][0], regime=part["regime"][0])
+    return marks.part_of(other, decoupled=part["decoupled"][0], regime=part["regime"][0])
 
 
 _TOP, _TARGET = 0.65, 0.68
@@ -268,17 +260,17 @@ _TOP, _TARGET = 0.65, 0.68
 
 def _draw_of_one_input(tables: Mapping[str, Table]) -> Figure:
     """Draw all rivals of one input and its target, by problem and regime."""
-    figure, panels = panels_by_regime(tables["rivals"], height=2.0)
+    figure, panels = marks.panels_by_regime(tables["rivals"], height=2.0)
     for axes, part in panels:
-        bars_of(axes, part, "score", "its rivals")
+        marks.bars_of(axes, part, "score", "its rivals")
         row = _beside(part, tables["targets"])
         # The target from below and the extreme value from above: below capacity they may coincide.
         target, height = [row["target"][0]] * 2, [0, _TARGET * _TOP]
         axes.plot(target, height, color=HEBBIAN, linewidth=2.2, label="the target")
         axes.plot(row["best_rival"], [0.015], "v", color="black", markersize=5, label="best rival")
-        vertical(axes, row["extreme_value"][0], r"$\sqrt{2\log p}$", low=_TARGET + 0.06)
+        marks.vertical(axes, row["extreme_value"][0], r"$\sqrt{2\log p}$", low=_TARGET + 0.06)
         axes.set(xlim=(-4, 6), ylim=(0, _TOP))
-    legend_below(figure, panels[0][0])
+    marks.legend_below(figure, panels[0][0])
     return figure
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from simonides import __version__
 from simonides.curves.table import Table
+from simonides.reading import UnreadableFileError, expecting, read_json
 from simonides.writing import write_whole
 
 if TYPE_CHECKING:
@@ -26,42 +27,42 @@ def stored(path: Path, settings: str, seed: int, compute: Callable[[], Tables]) 
     An earlier run counts if it had this version, these settings and this seed; otherwise its file is
     replaced. A damaged file is moved to ``quarantine``, with a warning, and computed anew.
     """
-    key = _digest({"version": __version__, "settings": settings, "seed": seed})
-    content = _content(path)
-    if content is not None and content.get("key") == key:
-        return {part: _read(table) for part, table in content["tables"].items()}
+    origin = {"version": __version__, "settings": settings, "seed": seed}
+    key = _digest(origin)
+    before = _read(path, key)
+    if before is not None:
+        return before
     tables = compute()
-    written = {part: _written(table) for part, table in tables.items()}
-    whole = {
-        "version": __version__,
-        "settings": settings,
-        "seed": seed,
-        "key": key,
-        "digest": _digest(written),
-        "tables": written,
-    }
+    content = {part: _written(table) for part, table in tables.items()}
+    whole = {**origin, "key": key, "digest": _digest(content), "tables": content}
     path.parent.mkdir(parents=True, exist_ok=True)
     write_whole(path, json.dumps(whole, indent=1).encode())
     return tables
 
 
-def _content(path: Path) -> dict[str, Any] | None:
-    """Return what a file holds, or None if there is none, or none that is whole."""
+def _read(path: Path, key: str) -> Tables | None:
+    """Return the tables of a file with this key, or None if there is none, or none that is whole."""
     if not path.exists():
         return None
     try:
-        content = json.loads(path.read_bytes())
-    except ValueError:  # neither JSON nor, perhaps, text
-        content = None
-    if isinstance(content, dict) and content.get("digest") == _digest(content.get("tables")):
-        return content
-    aside = path.parent / "quarantine" / path.name
-    aside.parent.mkdir(exist_ok=True)
-    path.replace(aside)
-    warnings.warn(
-        f"{path} is damaged: it was moved to {aside.parent} and is computed anew", stacklevel=4
-    )
-    return None
+        with expecting("file", path, "a file of tables", "it is computed anew"):
+            content = read_json(path, constants=True)
+            if content["digest"] != _digest(content["tables"]):
+                raise ValueError("its digest is that of other tables")
+            same = content["key"] == key
+            return (
+                {part: _table(**table) for part, table in content["tables"].items()}
+                if same
+                else None
+            )
+    except UnreadableFileError:
+        aside = path.parent / "quarantine" / path.name
+        aside.parent.mkdir(exist_ok=True)
+        path.replace(aside)
+        warnings.warn(
+            f"{path} is damaged: it was moved to {aside.parent} and is computed anew", stacklevel=4
+        )
+        return None
 
 
 def _digest(content: Any) -> str:
@@ -71,14 +72,8 @@ def _digest(content: Any) -> str:
 
 def _written(table: Table) -> dict[str, Any]:
     columns = {name: np.asarray(values).tolist() for name, values in table.columns.items()}
-    return {
-        "name": table.name,
-        "title": table.title,
-        "columns": columns,
-        "settings": dict(table.settings),
-    }
+    return {**vars(table), "columns": columns, "settings": dict(table.settings)}
 
 
-def _read(written: dict[str, Any]) -> Table:
-    columns = {name: np.array(values) for name, values in written["columns"].items()}
-    return Table(written["name"], written["title"], columns, written["settings"])
+def _table(columns: dict[str, list[float]], **words: Any) -> Table:
+    return Table(columns={name: np.array(v, dtype=float) for name, v in columns.items()}, **words)

@@ -11,18 +11,7 @@ from simonides.curves.table import stacked, with_error
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
-from simonides.figures.marks import (
-    BARS,
-    CURVE,
-    EDGES,
-    PROBLEMS,
-    SECOND,
-    grid,
-    panels_by,
-    part_of,
-    ticks_at,
-    with_problems,
-)
+from simonides.figures import marks
 from simonides.figures.style import INK, plot_columns, reference_line, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import BOTH
@@ -83,20 +72,20 @@ def _load_by_dimension() -> Table:
 def _draw_loads(tables: Mapping[str, Table]) -> Figure:
     """Draw measured loads and theory against the dimension, and against 1/log d."""
     measured, theory = tables["measured"], tables["theory"]
-    figure, (left, right) = grid(2, width=3.6, height=3.0)
+    figure, (left, right) = marks.grid(2, width=3.6, height=3.0)
     limit = theory["asymptotic"][0]
     for axes, scale, title, across in (
         (left, np.positive, "Against the dimension", "dimension $d$"),
         (right, _inverse_log, r"Against $1/\log d$", r"$1/\log d$"),
     ):
-        axes.plot(scale(theory["dim"]), theory["load"], label="finite-size theory", **CURVE)
-        with_problems(axes, measured, "dim", "load", scale)
+        axes.plot(scale(theory["dim"]), theory["load"], label="finite-size theory", **marks.CURVE)
+        marks.with_problems(axes, measured, "dim", "load", scale)
         reference_line(axes, limit, "limit 1/2", at_left=axes is left)
         words(axes, title, across, "load at capacity")
-    last = part_of(measured, decoupled=0.0)
+    last = marks.part_of(measured, decoupled=0.0)
     x = np.array([0.0, 1 / np.log(last["dim"][0])])
     slope = (last["load"][-1] - limit) * np.log(last["dim"][-1])
-    right.plot(x, limit + slope * x, label=r"rate $1/\log d$", **SECOND)
+    right.plot(x, limit + slope * x, label=r"rate $1/\log d$", **marks.SECOND)
     left.set(xscale="log", ylim=(0.45, None))
     right.set(ylim=left.get_ylim(), xlim=(0, None))
     left.legend()
@@ -140,17 +129,17 @@ def _differences(results: Results) -> dict[str, Table]:
 def _draw_differences(tables: Mapping[str, Table]) -> Figure:
     """Draw the relative difference, and each problem over theory."""
     table = tables["measured"]
-    figure, (left, right) = grid(2, width=3.6, height=3.0)
+    figure, (left, right) = marks.grid(2, width=3.6, height=3.0)
     left.errorbar(
         table["dim"], 100 * table["excess"], 100 * table["excess_stderr"],
-        label="measured", **{**BARS, "marker": "D", "markersize": 4.5, "color": INK},
+        label="measured", **{**marks.BARS, "marker": "D", "markersize": 4.5, "color": INK},
     )  # fmt: skip
-    left.axhline(0.0, **EDGES["asymptotic"], label="equal")
-    for _, name, mark in PROBLEMS:
+    left.axhline(0.0, **marks.EDGES["asymptotic"], label="equal")
+    for _, name, mark in marks.PROBLEMS:
         values, errors = table[f"{name}_over_theory"], table[f"{name}_over_theory_stderr"]
-        right.errorbar(table["dim"], values, errors, label=name, **{**BARS, **mark})
+        right.errorbar(table["dim"], values, errors, label=name, **{**marks.BARS, **mark})
     # In the legend and not on the line: marks lie wherever they were measured.
-    right.axhline(1.0, **EDGES["asymptotic"], label="finite-size theory")
+    right.axhline(1.0, **marks.EDGES["asymptotic"], label="finite-size theory")
     for axes, title, up in (
         (left, "Original over decoupled", "percent"),
         (right, "Each over theory", "measured / theory"),
@@ -159,7 +148,7 @@ def _draw_differences(tables: Mapping[str, Table]) -> Figure:
         low, high = axes.get_ylim()
         axes.set_ylim(low, high + 0.35 * (high - low))  # room for the legend
         axes.legend(loc="upper right", ncols=2)
-        ticks_at(axes, table["dim"].tolist())
+        marks.ticks_at(axes, table["dim"].tolist())
     return figure
 
 
@@ -205,17 +194,17 @@ def _per_parameter(part: list[Row]) -> dict[str, float]:
 
 def _draw_by_rank(tables: Mapping[str, Table]) -> Figure:
     """Draw what was measured, finite-size theory and the leading order, one panel per dimension."""
-    figure, panels = panels_by(tables["measured"], "dim", height=3.0)
+    figure, panels = marks.panels_by(tables["measured"], "dim", height=3.0)
     for axes, dim in panels:
-        curve, part = (part_of(tables[name], dim=dim) for name in ("theory", "measured"))
+        curve, part = (marks.part_of(tables[name], dim=dim) for name in ("theory", "measured"))
         plot_columns(
             axes,
             curve,
             "rank_fraction",
-            ("per_parameter", "finite-size theory", CURVE),
-            ("per_parameter_asymptotic", "leading order", SECOND),
+            ("per_parameter", "finite-size theory", marks.CURVE),
+            ("per_parameter_asymptotic", "leading order", marks.SECOND),
         )
-        with_problems(axes, part, "rank", "per_parameter", partial(np.multiply, 1 / dim))
+        marks.with_problems(axes, part, "rank", "per_parameter", partial(np.multiply, 1 / dim))
         across = r"rank over dimension, $\kappa$"
         words(axes, f"$d$ = {dim:g}", across, "facts per free parameter", ylim=(0, None))
     panels[0][0].legend()

@@ -15,17 +15,7 @@ from threadpoolctl import threadpool_limits
 from simonides.curves.table import Table, stacked, with_error
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
-from simonides.figures.marks import (
-    BARS,
-    CURVE,
-    EDGES,
-    PROBLEMS,
-    SIZES,
-    capacity_edge,
-    legend_below,
-    panels_by,
-    part_of,
-)
+from simonides.figures import marks
 from simonides.figures.style import GREY, HEBBIAN, INK, LOAD_LABEL, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.results import groups, mean_of, summarised
@@ -184,34 +174,34 @@ def _dims(measured: Iterable[Row]) -> tuple[int, ...]:
     return tuple(dim for (dim,) in groups(measured, "dim"))
 
 
-_NODE = {**BARS, "marker": "x", "markersize": 3.6, "color": INK, "zorder": 2.5}
+_NODE = {**marks.BARS, "marker": "x", "markersize": 3.6, "color": INK, "zorder": 2.5}
 
 
 def _draw_by_dim(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems, theory beyond capacity, and the two predictions of capacity."""
-    figure, panels = panels_by(tables["measured"], "dim")
+    figure, panels = marks.panels_by(tables["measured"], "dim")
     for axes, dim in panels:
         measured, curve, nodes, edges = (
-            part_of(tables[name], dim=dim)
+            marks.part_of(tables[name], dim=dim)
             for name in ("measured", "theory-curve", "theory", "thresholds")
         )
-        plot_columns(axes, curve, "load", ("accuracy", "theory, decoupled", CURVE))
+        plot_columns(axes, curve, "load", ("accuracy", "theory, decoupled", marks.CURVE))
         axes.errorbar(
             nodes["load"], nodes["accuracy"], nodes["accuracy_stderr"],
             label="computed there (±1 s.e.)", **_NODE,
         )  # fmt: skip
-        for code, name, mark in PROBLEMS:
-            part = part_of(measured, decoupled=code)
+        for code, name, mark in marks.PROBLEMS:
+            part = marks.part_of(measured, decoupled=code)
             if len(part):
                 spread, label = (
                     (part["accuracy_std"], f"{name} (±1 s.d.)") if code else (None, name)
                 )
-                marks = {**BARS, **mark, "label": label}
-                axes.errorbar(part["load"], part["accuracy"], spread, **marks)
-        capacity_edge(axes, edges["asymptotic"][0], "limit 1/2", "asymptotic")
-        capacity_edge(axes, edges["finite_size"][0], "finite size", "finite_size")
+                look = {**marks.BARS, **mark, "label": label}
+                axes.errorbar(part["load"], part["accuracy"], spread, **look)
+        marks.capacity_edge(axes, edges["asymptotic"][0], "limit 1/2", "asymptotic")
+        marks.capacity_edge(axes, edges["finite_size"][0], "finite size", "finite_size")
         words(axes, f"$d$ = {dim:g}", LOAD_LABEL, "accuracy", ylim=(0, 1.08))
-    legend_below(figure, panels[0][0], columns=4)
+    marks.legend_below(figure, panels[0][0], columns=4)
     return figure
 
 
@@ -221,28 +211,30 @@ _EDGE_NAMES = {"asymptotic": "limit, eq. 9", "finite_size": "finite-size capacit
 
 
 def _panels_by_rank(
-    tables: Mapping[str, Table], column: str, label: str
-) -> tuple[Figure, list[Axes]]:
+    tables: Mapping[str, Table], column: str, label: str, top: float | None = None
+) -> tuple[Figure, Axes]:
     """Draw a column against the load for every problem and dimension, one panel per rank fraction.
 
     Colour, mark and dash tell dimensions, full and open marks problems. The last panel, of full rank,
-    has theory's curves, and names all of this for the legend.
+    has theory's curves, names all of this for the legend, and is returned too.
     """
     dims = sorted(tables["measured"].distinct("dim"))
-    sizes = dict(zip(dims, SIZES[-len(dims) :], strict=True))
-    figure, panels = panels_by(tables["measured"], "rank_fraction")
+    sizes = dict(zip(dims, marks.SIZES[-len(dims) :], strict=True))
+    figure, panels = marks.panels_by(tables["measured"], "rank_fraction")
     for axes, fraction in panels:
-        for (dim, size), (code, _, _) in product(sizes.items(), PROBLEMS):
-            part = part_of(tables["measured"], rank_fraction=fraction, dim=dim, decoupled=code)
+        for (dim, size), (code, _, _) in product(sizes.items(), marks.PROBLEMS):
+            part = marks.part_of(
+                tables["measured"], rank_fraction=fraction, dim=dim, decoupled=code
+            )
             if len(part):
-                marks = {**size, **BARS, **(_OPEN if code else _FILLED)}
+                look = {**size, **marks.BARS, **(_OPEN if code else _FILLED)}
                 spread = part[f"{column}_std"] if code else None
-                axes.errorbar(part["load"], part[column], spread, **marks)
+                axes.errorbar(part["load"], part[column], spread, **look)
         words(axes, rf"$\kappa$ = {fraction:g}", LOAD_LABEL, label)
         axes.set_xlim(left=0)
     last = panels[-1][0]
     for dim, size in sizes.items():
-        curve = part_of(tables["theory-curve"], dim=dim)
+        curve = marks.part_of(tables["theory-curve"], dim=dim)
         line = {"linewidth": 1.3, "color": size["color"], "linestyle": size["linestyle"]}
         last.plot(curve["load"], curve[column], **line)
         last.plot([], [], **size, markersize=4.2, linewidth=1.3, label=f"$d$ = {dim:g}")
@@ -251,11 +243,12 @@ def _panels_by_rank(
     last.plot([], [], **mark, **_OPEN, label="open marks: decoupled (±1 s.d.)")
     last.plot([], [], color=GREY, linewidth=1.3, label="lines: theory, decoupled")
     for axes, fraction in panels:
-        edges = part_of(tables["thresholds"], rank_fraction=fraction)
+        edges = marks.part_of(tables["thresholds"], rank_fraction=fraction)
         for edge, name in _EDGE_NAMES.items():
             # Limits do not depend on the dimension; sizes do, and the largest comes last.
-            axes.axvline(edges[edge][-1], **EDGES[edge], label=name, zorder=1)
-    return figure, [axes for axes, _ in panels]
+            axes.axvline(edges[edge][-1], **marks.EDGES[edge], label=name, zorder=1)
+        axes.set_ylim(0, top)
+    return figure, last
 
 
 _HEBBIAN = (("+", ":"), ("x", (0, (3, 1))))
@@ -264,29 +257,25 @@ _HEBBIAN = (("+", ":"), ("x", (0, (3, 1))))
 
 def _draw_accuracy(tables: Mapping[str, Table]) -> Figure:
     """Draw trained memories in every panel and the Hebbian rule in that of full rank."""
-    figure, panels = _panels_by_rank(tables, "accuracy", "accuracy")
-    axes, hebbian = panels[-1], tables["hebbian"]
-    both = (set(part_of(hebbian, decoupled=code)["dim"]) for code, _, _ in PROBLEMS)
+    figure, axes = _panels_by_rank(tables, "accuracy", "accuracy", 1.08)
+    hebbian = tables["hebbian"]
+    both = (set(marks.part_of(hebbian, decoupled=code)["dim"]) for code, _, _ in marks.PROBLEMS)
     dim = max(set.intersection(*both))
-    for (code, name, _), (mark, dash) in zip(PROBLEMS, _HEBBIAN, strict=True):
-        measured = part_of(hebbian, dim=dim, decoupled=code)
-        theory = part_of(tables["hebbian-theory"], dim=dim, decoupled=code)
-        marks: dict[str, Any] = {"marker": mark, "markersize": 4.6, "color": HEBBIAN}
-        axes.plot(measured["load"], measured["accuracy"], **marks, linestyle="none")
+    for (code, name, _), (mark, dash) in zip(marks.PROBLEMS, _HEBBIAN, strict=True):
+        measured = marks.part_of(hebbian, dim=dim, decoupled=code)
+        theory = marks.part_of(tables["hebbian-theory"], dim=dim, decoupled=code)
+        look: dict[str, Any] = {"marker": mark, "markersize": 4.6, "color": HEBBIAN}
+        axes.plot(measured["load"], measured["accuracy"], **look, linestyle="none")
         axes.plot(theory["load"], theory["accuracy"], color=HEBBIAN, linestyle=dash, linewidth=1.2)
-        axes.plot([], [], **marks, linestyle=dash, label=f"Hebbian rule, {name}, $d$ = {dim:g}")
-    for panel in panels:
-        panel.set_ylim(0, 1.08)
-    legend_below(figure, axes)
+        axes.plot([], [], **look, linestyle=dash, label=f"Hebbian rule, {name}, $d$ = {dim:g}")
+    marks.legend_below(figure, axes)
     return figure
 
 
 def _draw_loss(tables: Mapping[str, Table]) -> Figure:
     """Draw the mean cross-entropy."""
-    figure, panels = _panels_by_rank(tables, "loss", "cross-entropy")
-    for panel in panels:
-        panel.set_ylim(0, None)
-    legend_below(figure, panels[-1])
+    figure, last = _panels_by_rank(tables, "loss", "cross-entropy")
+    marks.legend_below(figure, last)
     return figure
 
 

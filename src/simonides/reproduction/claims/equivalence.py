@@ -9,7 +9,6 @@ import numpy as np
 
 from simonides.curves.table import estimate_in
 from simonides.estimate import Estimate
-from simonides.experiments.expand import predicted
 from simonides.reproduction.claims.claim import (
     Finding,
     MissingError,
@@ -21,7 +20,7 @@ from simonides.reproduction.claims.claim import (
 )
 from simonides.reproduction.claims.complete import FEWEST, has_error, regimes, whole_instances
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, score_distribution, where
+from simonides.reproduction.results import groups, score_distribution, share_of_capacity, where
 from simonides.reproduction.spectra import measured_distribution, near_capacity
 from simonides.reproduction.statistics import (
     chance_of_zero,
@@ -107,10 +106,8 @@ def curves(results: Results) -> Finding:
     """Check that accuracy beyond capacity is the same."""
     words, differences = [], []
     for (dim,), part in groups(results.rows("accuracy"), "dim").items():
-        both = [
-            [row for row in part if row["problem"] == problem and _is_beyond(row)]
-            for problem in BOTH
-        ]
+        beyond = [row for row in part if 1.02 < share_of_capacity(row) < 1.5]
+        both = [where(beyond, problem=problem) for problem in BOTH]
         shared = set.intersection(*({(row["facts"],) for row in rows} for rows in both))
         means = [_mean_accuracies(rows, shared) for rows in both]
         if min(map(len, means)) < FEWEST:
@@ -220,10 +217,6 @@ def compared(parts: Mapping[str, list[Row]], law: Callable[[Row], Reals]) -> Fin
     apart_for_sure = any(a and not b for a, b in zip(told, close, strict=True))
     verdict = graded(not unsure and all(close) and not any(told), not apart_for_sure)
     return Finding("; ".join(words), verdict)
-
-
-def _is_beyond(row: Row) -> bool:
-    return bool(1.02 < row["facts"] / predicted(row["problem"], row["dim"], None) < 1.5)
 
 
 def _mean_accuracies(rows: list[Row], facts: Collection[tuple[object, ...]]) -> list[float]:

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import special
 
 from simonides.estimate import Estimate
+from simonides.reproduction import spectra
 from simonides.reproduction.claims.claim import (
     SIGMAS,
     Finding,
@@ -21,13 +22,6 @@ from simonides.reproduction.claims.claim import (
 from simonides.reproduction.claims.complete import FEWEST, has_error, regimes
 from simonides.reproduction.plans import ABOVE, BELOW, NEAR
 from simonides.reproduction.results import SCORE_GRID, groups, mean_of, score_distribution
-from simonides.reproduction.spectra import (
-    GRID,
-    measured_distribution,
-    near_capacity,
-    unit_distribution,
-    unit_values,
-)
 from simonides.reproduction.statistics import exponent, mean
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.spectrum import CapacityLaw, InitialLaw
@@ -75,10 +69,12 @@ _VOLUME_SEED = 42
 def rank_spectra(results: Results) -> Finding:
     """Check that singular values at capacity follow the truncated quarter circle, not the initial law."""
     distances = {}
-    for (fraction, dim), part in groups(near_capacity(results), "rank_fraction", "dim").items():
-        measured = np.mean([measured_distribution(row) for row in part], axis=0)
+    for (fraction, dim), part in groups(
+        spectra.near_capacity(results), "rank_fraction", "dim"
+    ).items():
+        measured = np.mean([spectra.measured_distribution(row) for row in part], axis=0)
         distances[f"κ = {fraction:g}, d = {dim}"] = [
-            _gap(measured, unit_distribution(law(fraction), GRID))
+            _gap(measured, spectra.unit_distribution(law(fraction), spectra.GRID))
             for law in (CapacityLaw, InitialLaw)
         ]
     if not distances:
@@ -203,7 +199,7 @@ def raises_targets(results: Results) -> Finding:
 )
 def gaussian_equivalence(results: Results) -> Finding:
     """Check that the conditional covariance of scores concentrates like d^-1/2."""
-    near = [row for row in near_capacity(results) if row["rank_fraction"] == 1]
+    near = [row for row in spectra.near_capacity(results) if row["rank_fraction"] == 1]
     measured = {dim: mean(map(image_spread, part)) for (dim,), part in groups(near, "dim").items()}
     spreads = {dim: spread for dim, spread in measured.items() if has_error(spread)}
     if len(spreads) < 2:
@@ -220,7 +216,7 @@ def gaussian_equivalence(results: Results) -> Finding:
 
 def image_spread(row: Row) -> float:
     """Return the relative deviation of |Wx|^2 over Gaussian x: sqrt(2 sum s^4) / sum s^2."""
-    squares = unit_values(row) ** 2
+    squares = spectra.unit_values(row) ** 2
     return float(math.sqrt(2 * np.sum(squares**2)) / np.sum(squares))
 
 

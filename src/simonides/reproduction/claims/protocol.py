@@ -7,11 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.experiments.expand import predicted
-from simonides.experiments.task import rank_of
 from simonides.reproduction.claims.claim import Agreement, Finding, graded, stated, undecided
 from simonides.reproduction.claims.complete import FEWEST, whole_instances
-from simonides.reproduction.results import groups, where
+from simonides.reproduction.results import groups, share_of_capacity, where
 from simonides.reproduction.statistics import mean
 
 if TYPE_CHECKING:
@@ -23,7 +21,7 @@ if TYPE_CHECKING:
 
 _ADAM, _CONVERGENT = "gradient", "cross_entropy"
 
-_SAME_ACCURACY, _SIMILAR_ACCURACY = 0.01, 0.03
+_LIMITS = 0.01, 0.03
 """One fact in a hundred, of about a hundred at d = 25; three. No error may be larger than these."""
 
 
@@ -39,7 +37,7 @@ _SAME_ACCURACY, _SIMILAR_ACCURACY = 0.01, 0.03
 def adam_agrees(results: Results) -> Finding:
     """Check that the paper's Adam recalls what the convergent solver does, on both sides of capacity."""
     specs = results.plan.sweeps["protocol"]
-    rows = [row | {"beyond": row["facts"] > _capacity(row)} for row in results.rows("protocol")]
+    rows = [row | {"beyond": share_of_capacity(row) > 1} for row in results.rows("protocol")]
     there = groups(rows, "problem", "rank_fraction", "beyond")
     measured = {key: _mean_gap(there.get(key, [])) for key in _groups(specs)}
     gaps = {key: gap for key, gap in measured.items() if gap is not None}
@@ -53,9 +51,7 @@ def adam_agrees(results: Results) -> Finding:
         f"Adam minus convergent accuracy, same facts, d = {dims}: {words or 'no pairs'}; the convergent "
         f"solver ran with {_options(specs)}, in the curves with {_options(curves)}"
     )
-    verdict = graded(
-        _all_below(gaps.values(), _SAME_ACCURACY), _all_below(gaps.values(), _SIMILAR_ACCURACY)
-    )
+    verdict = graded(*(_all_below(gaps.values(), limit) for limit in _LIMITS))
     if missing and verdict is not Agreement.DISAGREES:
         wanted = f"{FEWEST} instances with every load by both solvers of {'; '.join(missing)}"
         return undecided(wanted, text)
@@ -70,11 +66,6 @@ def _groups(specs: Sequence[Spec]) -> list[tuple[str, float, bool]]:
 
 def _named(problem: str, fraction: float, beyond: bool) -> str:
     return f"{problem}, κ = {fraction:g}, {'beyond' if beyond else 'below'} capacity"
-
-
-def _capacity(row: Row) -> float:
-    rank = rank_of(row["dim"], row["rank_fraction"])
-    return predicted(row["problem"], row["dim"], rank)
 
 
 def _mean_gap(part: list[Row]) -> Estimate | None:
