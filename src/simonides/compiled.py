@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -114,10 +114,13 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     def compiled(function: Callable[..., Any]) -> Any:
         dispatcher = numba.njit(nogil=True, **options)(function)
-        with suppress(
-            RuntimeError
-        ):  # no folder for a cache: neither the package's own nor the user's
+        try:
             dispatcher._cache = _Cache(function)
+        except RuntimeError:  # neither the package's own folder nor the user's can be written to
+            _say(
+                "no folder to keep compiled code in, so that it is compiled anew each time: "
+                "name one in the variable NUMBA_CACHE_DIR"
+            )
         return dispatcher
 
     return compiled
