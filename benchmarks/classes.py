@@ -9,7 +9,7 @@ import numpy as np
 
 from simonides.figures.style import INK, house_style
 from simonides.signal import Architecture, PoorTheoryWarning, simulate, trainability_diagram
-from simonides.signal.networks.observables import observed
+from simonides.signal.networks.simulation import observed
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper.pictures import CLASSES
 

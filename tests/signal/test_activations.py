@@ -8,7 +8,7 @@ from scipy import integrate, special
 
 from simonides.signal.maps.activations import ACTIVATIONS, Activation
 from simonides.signal.maps.architecture import MOST_GAIN
-from simonides.signal.maps.tanh import MOST_VARIANCE, slope_product
+from simonides.signal.maps.pair_moments import MOST_VARIANCE, slope_product
 
 FUNCTIONS = {
     "relu": lambda x: np.maximum(x, 0),

@@ -10,7 +10,7 @@ import pytest
 
 from simonides.signal import Architecture, ClassThresholds, critical_beta, propagate, simulate
 from simonides.signal.diagram import trainability_diagram
-from simonides.signal.networks.observables import freezing_entropy, observed
+from simonides.signal.networks.simulation import freezing_entropy, observed
 from simonides.signal.outcome import OUTCOMES
 
 pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheoryWarning")

@@ -31,30 +31,28 @@ if TYPE_CHECKING:
     from simonides.signal.recommendation import Initialisation as Initialisation
     from simonides.signal.recommendation import recommend as recommend
 
-_EXPORTS = {
-    "attention.softmax": ("AttentionStatistics", "attention_statistics"),
-    "critical": (
-        *("beta_of_std", "chaotic_residual", "critical_beta", "critical_residual", "std_of_beta"),
-    ),
-    "diagram": ("Axis", "Diagram", "trainability_diagram"),
-    "maps.activations": ("Activation",),
-    "maps.architecture": ("Architecture",),
-    "models.measurement": ("ModelMeasurement", "measure"),
-    "models.reading": ("read_config",),
-    "networks.simulation": ("Simulation", "simulate"),
-    "notes": ("PoorTheoryWarning",),
-    "outcome": ("Outcome", "ClassThresholds"),
-    "propagation": ("Propagation", "propagate"),
-    "recommendation": ("Initialisation", "recommend"),
+_HOMES = {
+    "attention.softmax": "AttentionStatistics attention_statistics",
+    "critical": "beta_of_std chaotic_residual critical_beta critical_residual std_of_beta",
+    "diagram": "Axis Diagram trainability_diagram",
+    "maps.activations": "Activation",
+    "maps.architecture": "Architecture",
+    "models.measurement": "ModelMeasurement measure",
+    "models.reading": "read_config",
+    "networks.simulation": "Simulation simulate",
+    "notes": "PoorTheoryWarning",
+    "outcome": "Outcome ClassThresholds",
+    "propagation": "Propagation propagate",
+    "recommendation": "Initialisation recommend",
 }
-_HOMES = {name: module for module, names in _EXPORTS.items() for name in names}
+_HOME = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:
-    if name in _HOMES:
-        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    if name in _HOME:
+        return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

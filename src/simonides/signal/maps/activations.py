@@ -11,8 +11,16 @@ import numpy as np
 from scipy import special
 
 from simonides import arguments
-from simonides.signal.maps import pair_moments
-from simonides.signal.maps.tanh import tanh_slopes, tanh_values
+from simonides.signal.maps.pair_moments import (
+    gelu_slopes,
+    gelu_values,
+    relu_slopes,
+    relu_values,
+    summed_slopes,
+    summed_values,
+    tanh_slopes,
+    tanh_values,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,13 +69,13 @@ class Activation:
     def pair_values(self, variance: Reals, gap: Reals) -> PairValues:
         """Return the moments at each variance and each gap 1 - c, which are broadcast together."""
         if self.values is None:
-            return pair_moments.summed_values(self.function, variance, gap)
+            return summed_values(self.function, variance, gap)
         return self.values(variance, gap)
 
     def pair_slopes(self, variance: Reals, gap: Reals) -> PairSlopes:
         """Return the moments of the derivative at each variance and each gap 1 - c."""
         if self.slopes is None:
-            return pair_moments.summed_slopes(self.function, variance, gap)
+            return summed_slopes(self.function, variance, gap)
         return self.slopes(variance, gap)
 
     def in_torch(self) -> Any:
@@ -106,21 +114,17 @@ ACTIVATIONS = {
     activation.name: activation
     for activation in (
         Activation(
-            "relu",
-            _relu,
-            pair_moments.relu_values,
-            pair_moments.relu_slopes,
-            torch=("torch.nn.functional:relu", "torch.nn:ReLU"),
+            "relu", _relu, relu_values, relu_slopes, ("torch.nn.functional:relu", "torch.nn:ReLU")
         ),
         Activation(
             "gelu",
             _gelu,
-            pair_moments.gelu_values,
-            pair_moments.gelu_slopes,
-            torch=("torch.nn.functional:gelu", "torch.nn:GELU"),
+            gelu_values,
+            gelu_slopes,
+            ("torch.nn.functional:gelu", "torch.nn:GELU"),
             aliases=("gelu_new", "gelu_fast", "gelu_pytorch_tanh"),
         ),
-        Activation("tanh", _tanh, tanh_values, tanh_slopes, torch=("torch:tanh", "torch.nn:Tanh")),
+        Activation("tanh", _tanh, tanh_values, tanh_slopes, ("torch:tanh", "torch.nn:Tanh")),
     )
 }
 """By name; add your own, or name it ``module:object``."""

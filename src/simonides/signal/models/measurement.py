@@ -15,8 +15,7 @@ import numpy as np
 from simonides import arguments
 from simonides.failures import BadArgumentError
 from simonides.signal.models.reading import Reading, read_model, refuse_model
-from simonides.signal.networks.observables import token_statistics, weight_statistics
-from simonides.signal.networks.simulation import late
+from simonides.signal.networks.simulation import late, token_statistics, weight_statistics
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate
 
@@ -104,8 +103,8 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
         except BadArgumentError as error:
             unknown = str(error)
     causal = known is not None and known.architecture.causal
-    record = BlockRecorder(len(blocks), _real(batch), causal)
-    _run(model, batch, blocks, record)
+    record = BlockRecorder(blocks, _real(batch), causal)
+    _run(model, batch, record)
     if any(not rows for rows in record.attention):
         raise refuse_model(
             model,
@@ -132,14 +131,14 @@ def measure(model: Any, batch: Any, architecture: Architecture | None = None) ->
     return ModelMeasurement(tokens, cosine, norm, entropy, participation, theory)
 
 
-def _run(model: Any, batch: Any, blocks: list[Any], record: BlockRecorder) -> None:
+def _run(model: Any, batch: Any, record: BlockRecorder) -> None:
     """Run the model with hooks on its blocks, and leave it as it was."""
     import torch
 
     with ExitStack() as afterwards, torch.no_grad():
         afterwards.callback(model.train, model.training)
         model.eval()
-        for number, block in enumerate(blocks):
+        for number, block in enumerate(record.blocks):
             for handle in record.attach(block, number):
                 afterwards.enter_context(handle)
         if hasattr(model, "set_attn_implementation"):
@@ -173,19 +172,22 @@ def _blocks(model: Any) -> list[Any]:
     return max(lists, key=len)
 
 
+@dataclass
 class BlockRecorder:
     """Averages of what passes, and nothing else.
 
     ``real`` says which tokens of each sequence count; of a ``causal`` model late positions do.
     """
 
-    def __init__(self, blocks: int, real: list[Truths] | None, causal: bool) -> None:
+    blocks: list[Any]
+    real: list[Truths] | None
+    causal: bool
+    lengths: tuple[int, ...] = ()
+    scatter: float = 0.0
+
+    def __post_init__(self) -> None:
         self.streams: list[tuple[float, float]] = []
-        self.attention: list[list[tuple[float, float, float]]] = [[] for _ in range(blocks)]
-        self.lengths: list[int] = []
-        self.scatter = 0.0
-        self._real = real
-        self._causal = causal
+        self.attention: list[list[tuple[float, float, float]]] = [[] for _ in self.blocks]
 
     def attach(self, block: Any, number: int) -> list[Any]:
         """Add hooks to one block and all modules inside it."""
@@ -204,16 +206,16 @@ class BlockRecorder:
         tokens = inputs[0] if inputs else named["hidden_states"]
         self._stream(tokens)
         sequences = self._sequences(tokens)
-        self.lengths = [len(sequence) for sequence in sequences]
+        self.lengths = tuple(len(sequence) for sequence in sequences)
         # What the mean cosine of independent tokens scatters by; sequences may share their positions.
-        counted = min(len(late(self._causal, sequence)) for sequence in sequences)
+        counted = min(len(late(self.causal, sequence)) for sequence in sequences)
         self.scatter = 1 / math.sqrt(max(counted * (counted - 1) / 2, 1) * tokens.shape[-1])
 
     def _after(self, _module: Any, _inputs: Any, outputs: Any) -> None:
         self._stream(outputs[0] if isinstance(outputs, tuple) else outputs)
 
     def _stream(self, x: Any) -> None:
-        rows = [token_statistics(late(self._causal, sequence)) for sequence in self._sequences(x)]
+        rows = [token_statistics(late(self.causal, sequence)) for sequence in self._sequences(x)]
         cosine, norm = np.array(rows).T
         self.streams.append((float(cosine.mean()), float(norm.mean())))
 
@@ -223,9 +225,9 @@ class BlockRecorder:
         if sequences.ndim != 3:
             condition, remedy = "batch x tokens x dimension inside", "pass whole sequences"
             raise arguments.refuse("batch", sequences.shape, condition, remedy)
-        if self._real is None:
+        if self.real is None:
             return list(sequences)
-        return [tokens[own] for tokens, own in zip(sequences, self._real, strict=True)]
+        return [tokens[own] for tokens, own in zip(sequences, self.real, strict=True)]
 
     def _weights(self, number: int, _module: Any, _inputs: Any, outputs: Any) -> None:
         # A block passes on what its attention returned; each is counted once.
@@ -233,11 +235,11 @@ class BlockRecorder:
             return
         for rows in filter(_are_weights, outputs):
             heads = list(rows.detach().double().cpu().numpy())
-            if self._real is not None:
-                own = zip(heads, self._real, strict=True)
+            if self.real is not None:
+                own = zip(heads, self.real, strict=True)
                 heads = [weights[:, real][:, :, real] for weights, real in own]
             self.attention[number] += [
-                weight_statistics(late(self._causal, weights, axis=1)) for weights in heads
+                weight_statistics(late(self.causal, weights, axis=1)) for weights in heads
             ]
             return
 

@@ -12,18 +12,16 @@ from torch.nn import functional
 
 from simonides.signal.maps.activations import activation_named
 from simonides.signal.networks.network import LEAST_VARIANCE, draw_weights
-from simonides.signal.networks.observables import (
-    gradient_statistics,
-    square,
-    token_statistics,
-    weight_statistics,
-)
 from simonides.signal.networks.simulation import (
     Measured,
     draw_gradient,
     draw_tokens,
     gathered,
+    gradient_statistics,
     late,
+    square,
+    token_statistics,
+    weight_statistics,
 )
 
 if TYPE_CHECKING:

@@ -17,11 +17,11 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from simonides.curves.table import Table, stacked
+from simonides.estimate import Estimate
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.stored_tables import stored
 from simonides.signal.critical import critical_residual
-from simonides.signal.networks.observables import observed
-from simonides.signal.networks.simulation import simulate_each
+from simonides.signal.networks.simulation import observed, simulate_each
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import pictures
 from simonides.signal.paper.curves import (
@@ -182,14 +182,25 @@ def training(results: Results) -> dict[str, Table]:
 
 def trained(course: TrainingCourse) -> dict[str, Table]:
     """Train every model of a course, by as many processes as ``joblib.parallel_config`` says."""
-    pairs = list(product(course.points, range(course.seeds)))
+    pairs = product(course.points, range(course.seeds))
     runs = Parallel()(
         delayed(_trained)(course.at(point), seed, course.steps) for point, seed in pairs
     )
-    rows = [
-        _summary(course, point, runs[place * course.seeds : (place + 1) * course.seeds])
-        for place, point in enumerate(course.points)
-    ]
+    rows = []
+    for place, (beta, skip) in enumerate(course.points):
+        own = runs[place * course.seeds : (place + 1) * course.seeds]
+        # Half way is NaN where a model never got there.
+        mean = {name: float(np.mean([run[name] for run in own])) for name in own[0]}
+        start = min(max(mean["cosine_start"], 0.0), 1 - 1e-9)
+        theory = quietly(replace(course.at((beta, skip)), cosine=start))
+        place_and_theory = {
+            "beta": beta,
+            "skip": skip,
+            "predicted": float(OUTCOMES.index(theory.outcome)),
+            "cosine": float(theory.cosine[-1]),
+        }
+        loss = Estimate.of_mean(np.array([run["loss"] for run in own]))
+        rows.append({**place_and_theory, **mean, "loss_stderr": loss.stderr})
     sizes = {"steps": float(course.steps), "seeds": float(course.seeds)}
     measured = stacked("training", "Models trained from points of the diagram", rows, **sizes)
     start = float(np.mean([row["cosine_start"] for row in rows]))
@@ -216,25 +227,6 @@ def _trained(model: Architecture, seed: int, steps: int) -> dict[str, float]:
         "cosine_start": run.cosine,
         "halfway": float(next(below, math.nan)),
         "first_gradient": run.gradient,
-    }
-
-
-def _summary(
-    course: TrainingCourse, point: tuple[float, float], runs: list[dict[str, float]]
-) -> dict[str, float]:
-    """Return means over seeds beside theory; ``halfway`` is NaN where a model never got there."""
-    mean = {name: float(np.mean([run[name] for run in runs])) for name in runs[0]}
-    theory = quietly(
-        replace(course.at(point), cosine=min(max(mean["cosine_start"], 0.0), 1 - 1e-9))
-    )
-    losses = np.array([run["loss"] for run in runs])
-    return {
-        "beta": point[0],
-        "skip": point[1],
-        "predicted": float(OUTCOMES.index(theory.outcome)),
-        "cosine": float(theory.cosine[-1]),
-        **mean,
-        "loss_stderr": float(losses.std(ddof=1) / math.sqrt(len(runs))),
     }
 
 
