@@ -112,6 +112,19 @@ def indices(
     return kept
 
 
+def sizes(facts: object, dim_in: object, dim_out: object, candidates: object) -> dict[str, int]:
+    """Return the sizes of a problem; left out, outputs are as long as inputs and as many as facts."""
+    dim_in = arguments.whole("dim_in", dim_in, remedy="pass the input dimension")
+    dim_out = dim_in if dim_out is None else dim_out
+    facts = arguments.whole("facts", facts, remedy="pass the number of facts")
+    return {
+        "facts": facts,
+        "dim_in": dim_in,
+        "dim_out": arguments.whole("dim_out", dim_out, remedy="pass the output dimension"),
+        "candidates": arguments.candidates(max(facts, 2) if candidates is None else candidates),
+    }
+
+
 def weights(name: str, value: object, problem: Problem) -> Reals:
     """Return ``value`` as weights of the problem's shape."""
     # Only their direction counts, in which a row may be as short as it likes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -16,13 +16,11 @@ from simonides.problems.scan import (
     Recall,
     Scanned,
     Screen,
-    described,
     pointers,
     row_blocks,
 )
 from simonides.problems.scores import ScoreBlock
 from simonides.problems.vectors import GAUSSIAN, VectorLaw
-from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -66,6 +64,8 @@ class DecoupledProblem(Scanned):
     >>> print(DecoupledProblem.gaussian(5, 3, seed=0))
     decoupled problem: 5 facts, 3 to 3 dimensions, 5 candidates
     """
+
+    kind: ClassVar[Literal["decoupled"]] = "decoupled"
 
     facts: int
     dim_in: int
@@ -116,9 +116,6 @@ class DecoupledProblem(Scanned):
             all_compete=candidates is None,
         )
 
-    def __str__(self) -> str:
-        return described("decoupled", self)
-
     @cached_property
     def inputs(self) -> Reals:
         """Inputs, shape (facts, dim_in)."""
@@ -129,20 +126,12 @@ class DecoupledProblem(Scanned):
         """The right output of each input, shape (facts, dim_out)."""
         return self._first_vectors(1, self.dim_out)
 
-    @property
-    def setting(self) -> Setting:
-        """What theory is to be asked about this problem."""
-        candidates = None if self.all_compete else self.candidates
-        return Setting(self.dim_in, self.dim_out, candidates, problem="decoupled")
-
     def prefix(self, facts: int) -> DecoupledProblem:
         """Return the problem of the first facts, each with its outputs.
 
         Where all facts compete, each keeps as many of its first outputs as there are facts.
         """
-        facts = arguments.whole("facts", facts, remedy="pass how many facts to keep")
-        if facts > self.facts:
-            raise arguments.refuse("facts", facts, f"at most {self.facts}", "there are no more")
+        facts = self._first(facts)
         candidates = max(facts, 2) if self.all_compete else self.candidates
         fewer = replace(self, facts=facts, candidates=candidates)
         drawn = self.__dict__.get("_kept")
@@ -176,15 +165,9 @@ class DecoupledProblem(Scanned):
         """Return the numbers and the vectors of a fact's rivals; number 0 is the target."""
         return np.arange(1, self.candidates), self.rivals(fact)
 
-    def impossible_pair(self) -> tuple[int, int] | None:
-        """Return a fact and a rival equal to its target, if there are any: vectors of signs may be equal.
-
-        Those of continuous laws are neither zero nor equal.
-        """
-        return self._impossible_pair
-
     @cached_property
     def _impossible_pair(self) -> tuple[int, int] | None:
+        """A fact and a rival equal to its target: vectors of signs may be equal."""
         # Other laws are continuous, and have vectors that coincide with probability zero.
         signs = self.vectors.name == "rademacher" or (
             self.vectors.name == "unit" and self.dim_out == 1
@@ -267,10 +250,6 @@ class DecoupledProblem(Scanned):
     @property
     def _row_bytes(self) -> int:
         return 4 * (self.candidates - 1) * self.dim_out
-
-    @property
-    def _row_blocks(self) -> list[slice]:
-        return self._blocks(self.facts)
 
     def _blocks(self, facts: int) -> list[slice]:
         _ = self._kept  # drawn here, before threads ask for it

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
+from simonides.problems import checked
 from simonides.problems.calls import called, written
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
@@ -152,7 +153,7 @@ class Ensemble:
                 all_compete=candidates is None,
                 vectors=VectorLaw(self.name, self.options),  # type: ignore[arg-type]
             )
-        sizes = _sizes(facts, dim_in, dim_out, candidates)
+        sizes = checked.sizes(facts, dim_in, dim_out, candidates)
         seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
         if self.own:
             inputs, outputs, targets = self._nested(sizes, candidates, seed)
@@ -334,18 +335,3 @@ def _kind(name: str) -> str | None:
     if ":" in name or name in VECTORS:
         return "vectors"
     return "targets" if name in TARGETS else None
-
-
-def _sizes(facts: int, dim_in: int, dim_out: int, candidates: int | None) -> dict[str, int]:
-    facts = arguments.whole("facts", facts, remedy="pass the number of facts")
-    return {
-        "facts": facts,
-        "dim_in": arguments.whole("dim_in", dim_in, remedy="pass the input dimension"),
-        "dim_out": arguments.whole("dim_out", dim_out, remedy="pass the output dimension"),
-        "candidates": arguments.whole(
-            "candidates",
-            max(facts, 2) if candidates is None else candidates,
-            least=2,
-            remedy="a fact competes with at least one rival output",
-        ),
-    }

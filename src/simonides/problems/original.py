@@ -6,7 +6,7 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -19,12 +19,10 @@ from simonides.problems.scan import (
     Recall,
     Scanned,
     Screen,
-    described,
     pointers,
     row_blocks,
 )
 from simonides.problems.scores import ScoreBlock, struck_out
-from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,6 +70,8 @@ class OriginalProblem(Scanned):
     original problem: 5 facts, 3 to 3 dimensions, 5 candidates
     """
 
+    kind: ClassVar[Literal["original"]] = "original"
+
     inputs: Reals
     outputs: Reals
     targets: Integers = None  # type: ignore[assignment]  # set on construction where it is left out
@@ -116,17 +116,7 @@ class OriginalProblem(Scanned):
         have an output each; where there are more inputs than outputs, the rest share them at random. More
         facts of the same seed, with the same candidates, are the same facts and further ones.
         """
-        facts = arguments.whole("facts", facts, remedy="pass the number of facts")
-        dim_in = arguments.whole("dim_in", dim_in, remedy="pass the input dimension")
-        dim_out = arguments.whole(
-            "dim_out", dim_in if dim_out is None else dim_out, remedy="pass the output dimension"
-        )
-        number = arguments.whole(
-            "candidates",
-            max(facts, 2) if candidates is None else candidates,
-            least=2,
-            remedy="a fact competes with at least one rival output",
-        )
+        facts, dim_in, dim_out, number = checked.sizes(facts, dim_in, dim_out, candidates).values()
         seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
         of_inputs, of_outputs, of_targets = np.random.default_rng(seed).spawn(3)
         shared = of_targets.integers(number, size=max(facts - number, 0))
@@ -136,9 +126,6 @@ class OriginalProblem(Scanned):
             of_outputs.standard_normal((number, dim_out)),
         )
         return cls(*vectors) if candidates is None else cls(*vectors, targets)
-
-    def __str__(self) -> str:
-        return described("original", self)
 
     @property
     def facts(self) -> int:
@@ -168,12 +155,6 @@ class OriginalProblem(Scanned):
         return chosen
 
     @property
-    def setting(self) -> Setting:
-        """What theory is to be asked about this problem."""
-        candidates = None if self.all_compete else self.candidates
-        return Setting(self.dim_in, self.dim_out, candidates)
-
-    @property
     def shared_outputs(self) -> Reals:
         """The candidates of every input: all outputs."""
         return self.outputs
@@ -190,9 +171,7 @@ class OriginalProblem(Scanned):
 
     def prefix(self, facts: int) -> OriginalProblem:
         """Return the problem of the first facts (with only their outputs, if input i owns output i)."""
-        facts = arguments.whole("facts", facts, remedy="pass how many facts to keep")
-        if facts > self.facts:
-            raise arguments.refuse("facts", facts, f"at most {self.facts}", "there are no more")
+        facts = self._first(facts)
         if self.all_compete:
             return OriginalProblem(self.inputs[:facts], self.outputs[: max(facts, 2)])
         return self.subset(np.arange(facts))
@@ -212,15 +191,9 @@ class OriginalProblem(Scanned):
         numbers = np.delete(np.arange(self.candidates), self.targets[fact])
         return numbers, self.outputs[numbers]
 
-    def impossible_pair(self) -> tuple[int, int] | None:
-        """Return a fact and a rival that no weights can tell apart, if there are any.
-
-        A zero input gives every output the same score, and equal outputs score the same.
-        """
-        return self._impossible_pair
-
     @cached_property
     def _impossible_pair(self) -> tuple[int, int] | None:
+        """A zero input gives every output the same score, and equal outputs score the same."""
         silent = np.flatnonzero(~self.inputs.any(axis=1))
         if silent.size:
             fact = int(silent[0])
@@ -293,10 +266,6 @@ class OriginalProblem(Scanned):
     def shortest(self) -> float:
         """Length of the shortest output."""
         return float(np.sqrt(self._squares.min()))
-
-    @property
-    def _row_blocks(self) -> list[slice]:
-        return self._blocks(self.facts)
 
     def _blocks(self, facts: int) -> list[slice]:
         return row_blocks(facts, 8 * self.candidates, least=_LEAST_ROWS)

@@ -10,17 +10,19 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
-from simonides import threads
+from simonides import arguments, threads
 from simonides.problems import kernels
+from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from simonides.arrays import Integers, Reals
+    from simonides.theory.setting import ProblemKind
     from simonides.threads import Each
 
 Precision: TypeAlias = type[np.float32] | type[np.float64]
@@ -89,7 +91,43 @@ class Scan:
 class Scanned(ABC):
     """What a kind of problem need not write itself, having the rest."""
 
+    kind: ClassVar[ProblemKind]
     inputs: Any
+    facts: Any
+    dim_in: Any
+    dim_out: Any
+    candidates: Any
+    all_compete: Any
+    _impossible_pair: Any
+
+    def __str__(self) -> str:
+        shape = f"{self.dim_in:,} to {self.dim_out:,} dimensions, {self.candidates:,} candidates"
+        return f"{self.kind} problem: {self.facts:,} facts, {shape}"
+
+    @property
+    def setting(self) -> Setting:
+        """What theory is to be asked about this problem."""
+        candidates = None if self.all_compete else self.candidates
+        return Setting(self.dim_in, self.dim_out, candidates, problem=self.kind)
+
+    def impossible_pair(self) -> tuple[int, int] | None:
+        """Return a fact and a rival that no weights can tell apart, if there are any."""
+        return cast("tuple[int, int] | None", self._impossible_pair)
+
+    @abstractmethod
+    def _blocks(self, facts: int) -> list[slice]:
+        """Cut so many facts into blocks."""
+
+    @property
+    def _row_blocks(self) -> list[slice]:
+        return self._blocks(self.facts)
+
+    def _first(self, facts: object) -> int:
+        """Return how many facts a prefix keeps, if there are as many."""
+        number = arguments.whole("facts", facts, remedy="pass how many facts to keep")
+        if number > self.facts:
+            raise arguments.refuse("facts", number, f"at most {self.facts}", "there are no more")
+        return number
 
     @abstractmethod
     def scan_within(
@@ -226,11 +264,3 @@ def row_blocks(rows: int, row_bytes: int, *, least: int = 1) -> list[slice]:
 def pointers(counts: Sequence[Integers]) -> Integers:
     """Return where each fact's pairs begin, from the number of pairs of each fact."""
     return np.concatenate(([0], np.cumsum(np.concatenate(counts)))).astype(np.int64)
-
-
-def described(kind: str, problem: Any) -> str:
-    """Return a problem in one line."""
-    return (
-        f"{kind} problem: {problem.facts:,} facts, {problem.dim_in:,} to {problem.dim_out:,} dimensions, "
-        f"{problem.candidates:,} candidates"
-    )

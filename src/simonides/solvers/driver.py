@@ -99,16 +99,8 @@ def drive(
                 state, status = ending.value
                 break
             report = solver.report(state)
-            history.append(
-                Progress(
-                    len(history),
-                    report.objective,
-                    report.violations,
-                    time.perf_counter() - began,
-                    report.margin_lower,
-                    report.margin_upper,
-                )
-            )
+            seconds = time.perf_counter() - began
+            history.append(Progress(len(history), seconds=seconds, **vars(report)))
             if report.violations <= fewest and (place := solver.place(state)) is not None:
                 best, best_step, fewest = place, len(history), report.violations
             if watch is not None:

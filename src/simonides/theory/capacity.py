@@ -121,16 +121,8 @@ def capacity(
     >>> print(f"{capacity(4096, rank=16).facts:.0f}")
     19813
     """
-    setting = Setting(
-        dim_in=dim_in,
-        dim_out=dim_in if dim_out is None else dim_out,
-        candidates=candidates,
-        rank=rank,
-        margin=margin,
-        tail_fraction=tail_fraction,
-        problem=problem,
-    )
-    return capacity_of(setting)
+    dim_out = dim_in if dim_out is None else dim_out
+    return capacity_of(Setting(dim_in, dim_out, candidates, rank, margin, tail_fraction, problem))
 
 
 def capacity_of(setting: Setting) -> Capacity:

@@ -10,7 +10,7 @@ multipliers.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -96,14 +96,9 @@ def maximum_margin(
     True
     """
     gap = arguments.fraction("gap", gap, remedy="pass a relative gap such as 1e-3")
+    options: Any = {"max_steps": max_steps, "threads": threads, "watch": watch}
     stored = feasibility(
-        problem,
-        start=start,
-        tolerance=tolerance,
-        max_steps=max_steps,
-        time_limit=time_limit,
-        threads=threads,
-        watch=watch,
+        problem, start=start, tolerance=tolerance, time_limit=time_limit, **options
     )
     over = len(stored.history) > max_steps
     if stored.status is not Status.STORED or stored.cut_short or over:
