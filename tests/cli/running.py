@@ -8,27 +8,16 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
-_PATIENCE = 600
-"""Seconds after which a command counts as hung, however busy the machine."""
+from program import PATIENCE, PROGRAM, run
 
-PROGRAM = str(Path(sys.executable).parent / "simonides")
-
-
-def run(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PROGRAM, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=_PATIENCE,
-        check=False,
-        **options,
-    )
+__all__ = ["PROGRAM", "run"]
 
 
-def answer(*arguments: str) -> dict:
-    done = run(*arguments, "--json")
+def answer(*arguments: str, **options: object) -> dict:
+    done = run(*arguments, "--json", **options)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -36,7 +25,11 @@ def answer(*arguments: str) -> dict:
 
 def refused(*arguments: str, **options: object) -> str:
     """Return the one line with which bad input is refused."""
-    done = run(*arguments, **options)
+    return refusal(run(*arguments, **options))
+
+
+def refusal(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the one line of a run that was refused."""
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stdout == ""
     assert done.stderr.count("\n") == 1, done.stderr
@@ -44,16 +37,28 @@ def refused(*arguments: str, **options: object) -> str:
     return done.stderr.removeprefix("simonides: ")
 
 
-def start(*arguments: str, **options: object) -> subprocess.Popen[str]:
-    """Start the program in its own group, where the keyboard's interrupt reaches it."""
+def start(*arguments: str, before: str = "", **options: object) -> subprocess.Popen[str]:
+    """Start the program in its own group, where the keyboard's interrupt reaches it.
+
+    ``before`` is Python that its process runs first.
+    """
+    program = [sys.executable, "-c", f"{before}\nfrom simonides.cli import main; main()"]
     return subprocess.Popen(
-        [PROGRAM, *arguments],
+        [*(program if before else [PROGRAM]), *arguments],
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
         **{"stderr": subprocess.PIPE, **options},
     )
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Return once something is so; it takes as long as a busy machine needs."""
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it did not come to pass"
+        time.sleep(0.01)
 
 
 def interrupt(process: subprocess.Popen[str]) -> None:
@@ -81,15 +86,30 @@ def watched(*arguments: str, until: str | None = None) -> tuple[int, str, str]:
     return process.returncode, printed, shown
 
 
-def interrupted_record(*arguments: str) -> dict:
-    """Return the JSON of a run that was interrupted; sooner is tried first, and may be too soon."""
-    for wait in (4, 8, 16, 32):
-        with start(*arguments, "--json") as process:
-            time.sleep(wait)
-            interrupt(process)
-            printed, errors = process.communicate(timeout=60)
-        assert process.returncode == 130, f"{printed}{errors}: it ended before the interrupt"
-        assert errors == "simonides: interrupted\n"
-        if printed:
-            return json.loads(printed)
-    raise AssertionError("it had no answer after all that time")
+NOTING = """
+from contextlib import contextmanager
+from pathlib import Path
+from simonides.cli import progress
+
+@contextmanager
+def noting(line, *, quiet, live=progress.live):
+    with live(line, quiet=quiet) as show:
+        numbers = iter(range(1, 10**6))
+        def watch(item):
+            Path(f"step-{next(numbers)}").touch()
+            return show(item)
+        yield watch
+
+progress.live = noting
+"""
+"""Makes a command leave a file behind at each step of its progress."""
+
+
+def interrupted_record(folder: Path, *arguments: str) -> dict:
+    """Return the JSON of a run that was interrupted after its third step."""
+    with start(*arguments, "--json", before=NOTING, cwd=folder) as process:
+        wait_until(lambda: (folder / "step-3").exists() or process.poll() is not None)
+        interrupt(process)
+        printed, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors) == (130, "simonides: interrupted\n"), printed
+    return json.loads(printed)

@@ -1,5 +1,6 @@
 """Each command, run as a user runs it."""
 
+import itertools
 import json
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from program import run_file
 from running import answer, run
 
 import simonides
@@ -57,13 +59,12 @@ def test_capacity_table_shows_the_three_rules_side_by_side():
         assert piece in text
 
 
-@pytest.mark.parametrize("ending", ["png", "svg", "pdf"])
-def test_capacity_draws_the_curve_around_the_asked_point(tmp_path, ending):
-    path = tmp_path / f"curve.{ending}"
+@pytest.mark.slow
+def test_capacity_draws_the_curve_around_the_asked_point(tmp_path):
+    path = tmp_path / "curve.pdf"
     record = answer("capacity", "--dim", "60", "--plot", str(path))
     assert record["plot"] == str(path)
-    magic = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}[ending]
-    assert path.read_bytes().startswith(magic)
+    assert path.read_bytes().startswith(b"%PDF")
 
 
 def test_a_large_size_is_answered():
@@ -119,6 +120,7 @@ def test_theory_prints_and_draws_a_curve(tmp_path):
     assert "--json gives all" in text
 
 
+@pytest.mark.slow
 def test_a_verdict_is_proved_saved_and_verified(tmp_path):
     for facts, verdict in ((60, "storable"), (130, "not-storable")):
         proof = str(tmp_path / f"{facts}.npz")
@@ -160,6 +162,7 @@ def test_version():
     assert run("--version").stdout.strip() == f"simonides {simonides.__version__}"
 
 
+@pytest.mark.slow
 def test_threshold_reports_the_mean_its_error_and_theory():
     record = answer("threshold", "--dim", "6", "--instances", "4", "--workers", "2")
     values = record["thresholds"]
@@ -173,13 +176,14 @@ def test_threshold_reports_the_mean_its_error_and_theory():
         answer("threshold", "--dim", "6", "--instances", "4", "--workers", "1")["thresholds"]
         == values
     )
-    later = answer("threshold", "--dim", "6", "--instances", "1", "--seed", "2")
+    later = answer("threshold", "--dim", "6", "--instances", "1", "--seed", "2", "--workers", "1")
     assert later["thresholds"] == values[2:3]
     assert later["stderr"] is None
 
 
 def test_threshold_of_a_decoupled_problem_in_words():
-    done = run("threshold", "--dim", "5", "--problem", "decoupled", "--instances", "2")
+    drawn = ["--dim", "5", "--problem", "decoupled", "--instances", "2"]
+    done = run("threshold", *drawn, "--workers", "1")
     assert done.returncode == 0, done.stderr
     assert "2 decoupled instances in a 5 x 5 matrix" in done.stdout
     assert "theory" in done.stdout
@@ -207,13 +211,15 @@ def test_the_module_is_the_program():
     done = subprocess.run(
         [sys.executable, "-m", "simonides", "--version"], capture_output=True, text=True, check=True
     )
-    assert done.stdout == run("--version").stdout
+    assert done.stdout == run_file("--version").stdout
 
 
-@pytest.mark.parametrize("solver", ["gradient", "cross_entropy"])
-@pytest.mark.parametrize("rank", [None, 5])
+@pytest.mark.parametrize(
+    ("solver", "rank"), [("gradient", None), ("gradient", 5), ("cross_entropy", 5)]
+)
 def test_train_reports_what_it_recalls(solver, rank):
     bound = [] if rank is None else ["--rank", str(rank)]
+    bound += ["--steps", "500"] if solver == "gradient" else []
     record = answer("train", "--dim", "10", "--facts", "60", "--solver", solver, *bound)
     assert record["accuracy"] == record["recalled"] / 60
     assert 0 < record["accuracy"] < 1
@@ -236,22 +242,22 @@ def test_problems_of_any_shape_are_the_library_s(tmp_path, kind):
     assert Certificate.load(proof).fingerprint == problem.fingerprint()
     assert answer("verify", proof, *drawn)["valid"] is True
     assert answer("verify", proof, *drawn, "--candidates", "4")["valid"] is False
-    assert "12 facts in a 5 x 8 matrix" in run("train", *drawn).stdout
+    assert "12 facts in a 5 x 8 matrix" in run("train", *drawn, "--steps", "20").stdout
     trained = answer("train", *drawn, "--steps", "20")
     assert trained["loss"] == gradient(problem, seed=2, max_steps=20).loss
 
 
-def test_seconds_are_all_that_the_verdict_took(capsys):
-    asked = {"dim": 40, "facts": 300, "rank": 3, "as_json": True}
-    decide(**asked)  # compiles
-    capsys.readouterr()
-    began = time.perf_counter()
-    decide(**asked)
-    waited = time.perf_counter() - began
-    # The search at that rank is the lesser part; the proof that no rank will do takes longer.
-    assert 0.6 * waited < json.loads(capsys.readouterr().out)["seconds"] <= waited
+def test_seconds_are_all_that_the_verdict_took(capsys, monkeypatch):
+    ticks = itertools.count()
+    monkeypatch.setattr(time, "perf_counter", lambda: float(next(ticks)))
+    decide(dim=20, facts=150, rank=2, as_json=True)
+    # The clock moves on when it is read: in the search at that rank, and in the proof that no rank will do.
+    record = json.loads(capsys.readouterr().out)
+    assert record["verdict"] == "not-storable"
+    assert record["seconds"] == next(ticks) - 1
 
 
+@pytest.mark.slow
 def test_decide_at_bounded_rank_and_verify_its_factors(tmp_path):
     proof = str(tmp_path / "proof.npz")
     problem = ["--dim", "20", "--facts", "50", "--seed", "1"]

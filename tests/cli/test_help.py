@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 import typer
-from running import run
+from program import run, run_file
 
 from simonides.cli.app import app
 
 
 def names(group, before=""):
     """Return the commands of a group, those of groups inside it too, as they are typed."""
-    found = []
+    commands = []
     for name, command in group.commands.items():
         typed = f"{before}{name}"
-        found += names(command, f"{typed} ") if hasattr(command, "commands") else [typed]
-    return found
+        commands += names(command, f"{typed} ") if hasattr(command, "commands") else [typed]
+    return commands
 
 
 COMMANDS = names(typer.main.get_command(app))
@@ -32,9 +32,9 @@ def example(command: str) -> list[str]:
     done = run(*command.split(), "--help")
     assert done.returncode == 0, done.stderr
     text = " ".join(done.stdout.split())
-    found = re.search(rf"Example: simonides ({command} .*?) (Options|Arguments):", text)
-    assert found, text
-    return shlex.split(found[1])
+    shown = re.search(rf"Example: simonides ({command} .*?) (Options|Arguments):", text)
+    assert shown, text
+    return shlex.split(shown[1])
 
 
 def test_all_commands_are_seen():
@@ -58,6 +58,6 @@ def test_the_example_runs(command, tmp_path):
     (tmp_path / "examples" / "accuracy.toml").write_text(short)
     if command in NEEDS:
         assert run(*example(NEEDS[command]), cwd=tmp_path).returncode == 0
-    done = run(*example(command), "--json", cwd=tmp_path)
+    done = run_file(*example(command), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)

@@ -1,24 +1,43 @@
 """Ctrl-C: what is known by then is printed, and the exit code tells."""
 
-import signal
+import os
 import subprocess
 import sys
-import time
+from pathlib import Path
 
 import pytest
-from running import interrupt, interrupted_record, start, watched
+from running import interrupt, interrupted_record, start, wait_until, watched
 
 LONG = ["--dim", "150", "--facts", "2000", "--rank", "55"]
 
 
-def test_interrupting_leaves_no_traceback():
-    with start("theory", "trained") as process:
-        time.sleep(2.0)
-        process.send_signal(signal.SIGINT)
+BEGUN = """
+from pathlib import Path
+from simonides.curves import mechanism
+
+def begun(*sizes, minimum=mechanism.minimum_of_risk, **options):
+    Path("begun").touch()
+    return minimum(*sizes, **options)
+
+mechanism.minimum_of_risk = begun
+"""
+
+
+def interrupted_once(condition, *arguments, **options):
+    """Start a command, interrupt it once something is so, and return how it ended."""
+    with start(*arguments, **options) as process:
+        wait_until(lambda: condition(process) or process.poll() is not None)
+        interrupt(process)
         printed, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert printed == ""
-    assert errors == "simonides: interrupted\n"
+    return process.returncode, printed, errors
+
+
+@pytest.mark.slow
+def test_interrupting_leaves_no_traceback(tmp_path):
+    ended = interrupted_once(
+        lambda _: (tmp_path / "begun").exists(), "theory", "trained", before=BEGUN, cwd=tmp_path
+    )
+    assert ended == (130, "", "simonides: interrupted\n")
 
 
 LOST = """
@@ -77,8 +96,7 @@ main()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("bound", [[], ["--rank", "12"]], ids=["full", "rank"])
-@pytest.mark.parametrize("part", [1, 3, 8])
+@pytest.mark.parametrize(("part", "bound"), [(1, []), (3, ["--rank", "12"]), (8, [])])
 def test_an_interrupt_waits_for_the_compiler(bound, part):
     # Pressed while the compiler, to load its first kernel, is importing a part of its own.
     done = subprocess.run(
@@ -118,8 +136,8 @@ def test_before_its_first_step_decide_has_the_weights_it_starts_from(problem):
 
 
 @pytest.mark.slow
-def test_the_record_of_a_decision_says_that_it_was_interrupted():
-    record = interrupted_record("decide", *LONG)
+def test_the_record_of_a_decision_says_that_it_was_interrupted(tmp_path):
+    record = interrupted_record(tmp_path, "decide", *LONG)
     assert record["interrupted"] is True
     assert record["verdict"] == "undecided"
     assert 0 < record["recalled"] < 2000
@@ -151,8 +169,8 @@ def test_train_prints_where_it_was(solver):
 
 
 @pytest.mark.slow
-def test_the_record_of_training_says_that_it_was_interrupted():
-    record = interrupted_record("train", "--dim", "100", "--facts", "1300")
+def test_the_record_of_training_says_that_it_was_interrupted(tmp_path):
+    record = interrupted_record(tmp_path, "train", "--dim", "100", "--facts", "1300")
     assert record["interrupted"] is True
     assert record["status"] == "stopped"
     assert 0 < record["steps"] < 5000
@@ -172,30 +190,60 @@ def test_threshold_prints_what_was_measured(workers):
 
 
 @pytest.mark.slow
-def test_the_record_of_a_threshold_has_the_instances_that_were_measured():
-    record = interrupted_record("threshold", "--dim", "12", "--instances", "3000", "--workers", "1")
+def test_the_record_of_a_threshold_has_the_instances_that_were_measured(tmp_path):
+    record = interrupted_record(
+        tmp_path, "threshold", "--dim", "12", "--instances", "3000", "--workers", "1"
+    )
     values = record["thresholds"]
     assert record["interrupted"] is True
     assert 2 <= len(values) < 3000
     assert record["mean"] == sum(values) / len(values)
 
 
-@pytest.mark.parametrize("wait", [2.0, 3.0, 5.0])
-def test_threshold_says_nothing_of_fewer_than_two_instances(wait):
-    # Its workers are then being started, or at work.
-    with start("threshold", "--dim", "200", "--instances", "5") as process:
-        time.sleep(wait)
-        interrupt(process)
-        printed, errors = process.communicate(timeout=60)
-    assert (process.returncode, printed, errors) == (130, "", "simonides: interrupted\n")
+STARTED = """
+from contextlib import contextmanager
+from pathlib import Path
+from simonides.experiments import thresholds
+
+@contextmanager
+def started(deaf=thresholds._deaf):
+    with deaf():
+        yield
+    Path("at-work-0").touch()
+
+thresholds._deaf = started
+"""
+"""Leaves a file behind when processes have been asked for, and are being started."""
+
+HERE = Path(__file__).parent
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("moment", [STARTED, "import simonides"], ids=["starting", "at work"])
+def test_threshold_says_nothing_of_fewer_than_two_instances(moment, tmp_path):
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+
+    def at_work(process):
+        marks = {mark.name for mark in tmp_path.glob("at-work-*")}
+        return marks - {f"at-work-{process.pid}"}
+
+    ended = interrupted_once(
+        at_work,
+        *("threshold", "--dim", "200", "--instances", "5", "--ensemble", "marked:gaussian"),
+        before=moment,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert ended == (130, "", "simonides: interrupted\n")
+
+
+@pytest.mark.slow
 def test_progress_shows_both_bounds_of_the_margin():
-    code, printed, shown = watched("decide", "--dim", "60", "--facts", "300", "--largest-margin")
+    code, printed, shown = watched("decide", "--dim", "40", "--facts", "150", "--largest-margin")
     assert code == 0
     assert "storable" in printed
     assert "margin in [" in shown
     # Bounds that nothing is known about are not shown.
-    _, _, shown = watched("decide", "--dim", "60", "--facts", "600", "--rank", "20")
+    _, _, shown = watched("decide", "--dim", "40", "--facts", "320", "--rank", "14")
     assert "step " in shown
     assert "inf" not in shown

@@ -10,7 +10,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from running import answer, refused, run
+from program import run_file
+from running import answer, refusal, refused, run
 
 
 def write(path: Path, entries: dict, data: int, length: int | None = None) -> str:
@@ -170,9 +171,9 @@ def test_a_header_of_gigabytes_needs_no_gigabytes(tmp_path):
     path = write(tmp_path / "x.safetensors", {}, 0, length=8 * 2**30)
     os.truncate(path, 16 * 2**30)
     limit = 2 * 2**30
-    line = refused(
+    ended = run_file(
         "plan", path,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )  # fmt: skip
-    assert "8,589,934,592 bytes" in line
+    assert "8,589,934,592 bytes" in refusal(ended)

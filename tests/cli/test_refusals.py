@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from running import PROGRAM, answer, refused
+from program import run_file
+from running import PROGRAM, answer, refusal, refused
 
 BAD = [
     (["capacity"], "dim"),
@@ -235,11 +236,12 @@ def test_an_unwritable_picture_is_refused_in_one_line(tmp_path):
 def test_running_out_of_memory_is_reported_in_one_line():
     # Vectors fit within the limit; what solving needs beside them does not.
     limit = 10**9
-    line = refused(
+    ended = run_file(
         "decide", "--dim", "500", "--facts", "40000",
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)),
     )  # fmt: skip
+    line = refusal(ended)
     assert "out of memory" in line
     assert "ask for less" in line
 

@@ -1,22 +1,21 @@
 """``simonides reproduce`` as a user runs it."""
 
 import json
-import resource
 import shutil
-import signal
-import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from running import answer, interrupt, refused, run, start
+from running import answer, interrupt, refused, run, start, wait_until
 
 from simonides import __version__
 from simonides.experiments.sweep import status
 
 
+@pytest.mark.slow
 def test_one_figure_by_name(tmp_path):
     out = tmp_path / "out"
-    record = answer("reproduce", "C.2", "--out", str(out), "--workers", "1")
+    record = answer("reproduce", "C.2", "--out", str(out), "--workers", "1", before=TINY)
     assert [figure["name"] for figure in record["figures"]] == ["C.2"]
     assert record["claims"] == []
     assert Path(record["report"]) == out / "report.html"
@@ -35,7 +34,8 @@ def test_an_unknown_figure_is_refused_before_anything_is_written(tmp_path):
 @pytest.mark.slow
 def test_a_figure_of_the_paper_on_signals_brings_its_claims(tmp_path):
     out = tmp_path / "out"
-    record = answer("reproduce", "signal-depth", "--out", str(out))
+    command = ("reproduce", "signal-depth", "--out", str(out))
+    record = answer(*command, before=TINY)
     names = [claim["name"] for claim in record["claims"]]
     assert names == ["rank-collapse", "signal-preserved", "entropy-collapse"]
     assert {claim["topic"] for claim in record["claims"]} == {"signal"}
@@ -43,7 +43,7 @@ def test_a_figure_of_the_paper_on_signals_brings_its_claims(tmp_path):
     assert "Claims about signals" in page
     assert 'id="claims"' not in page, "nothing was checked about storage"
     first = (out / "signal" / "depth.json").stat().st_mtime_ns
-    assert answer("reproduce", "signal-depth", "--out", str(out))["claims"] == record["claims"]
+    assert answer(*command, before=TINY)["claims"] == record["claims"]
     assert (out / "signal" / "depth.json").stat().st_mtime_ns == first, "read, not run again"
 
 
@@ -73,50 +73,91 @@ def test_a_folder_that_cannot_be_made_is_refused():
     assert "/proc/" in refused("reproduce", "C.2", "--out", "/proc/nowhere/out")
 
 
+TINY = f"""
+import sys
+from dataclasses import replace
+from simonides.reproduction import plans
+sys.path.insert(0, {str(Path(__file__).parents[1] / "reproduction")!r})
+from tiny import TINY, spec
+bounded = spec("original", (4,), ("threshold",), 2, rank_fractions=(0.5, 1.0))
+plans.QUICK = replace(TINY, name="quick", sweeps={{**TINY.sweeps, "bounded": (bounded,)}})
+"""
+"""Makes a run a tiny one; of its four tasks each takes a moment."""
+
+UNSEEN = f"""{TINY}
+from simonides.report import files
+files.rendered = lambda figure, ending: b"<svg></svg>"
+"""
+"""Makes a run a tiny one whose pictures, which take longest, are blank."""
+
+PAUSED = f"""{TINY}
+import time
+from pathlib import Path
+from simonides.reproduction import run
+
+def pausing(*job, watch=None, run_sweep=run.run_sweep, **options):
+    def look(tally):
+        if 0 < tally.done < tally.total:
+            Path("paused").touch()
+            while True:
+                time.sleep(0.01)
+    return run_sweep(*job, watch=look, **options)
+
+run.run_sweep = pausing
+"""
+"""Makes a run a tiny one that stays where some of its tasks are kept and others are not."""
+
+
 def limited(size):
     """Return what lets a process write no file larger than this, as a full disk would."""
-    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+    return f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))\n"
 
 
+@pytest.mark.slow
 def test_without_room_for_a_picture_there_is_one_line_and_no_half_of_it(tmp_path):
     out = tmp_path / "out"
     command = ("reproduce", "C.2", "--out", str(out), "--workers", "1")
-    line = refused(*command, "--json", **limited(10_000))
+    line = refused(*command, "--json", before=TINY + limited(10_000))
     assert "no space for" in line
     assert "run the same command again" in line
     assert not [path for path in out.rglob("*.*") if path.stat().st_size >= 10_000]
     assert not list(out.rglob("*.part"))
-    assert answer(*command)["report"]
+    assert answer(*command, before=TINY)["report"]
 
 
-def wait_for_a_task(process, sweep):
-    """Return once the sweep has kept a task: not when a line says so, as lines come seconds apart."""
-    while process.poll() is None and not ((sweep / "run.json").exists() and status(sweep).done):
-        time.sleep(0.02)
+def rank_command(out):
+    return "reproduce", "rank", "--out", str(out), "--workers", "1"
+
+
+@contextmanager
+def in_the_middle(folder):
+    """Start a run that has kept some of its tasks and stays there."""
+    with start(*rank_command(folder / "out"), before=PAUSED, cwd=folder) as process:
+        wait_until(lambda: (folder / "paused").exists() or process.poll() is not None)
+        yield process
+        process.communicate(timeout=60)
+    kept = status(folder / "out" / "sweeps" / "bounded-1")
+    assert 0 < kept.done < kept.total
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on_where_it_was(tmp_path):
-    out = tmp_path / "out"
-    sweep = out / "sweeps" / "bounded-1"
-    with start("reproduce", "rank", "--out", str(out), "--workers", "1") as process:
-        wait_for_a_task(process, sweep)
+def test_an_interrupted_run_goes_on_where_it_was(finished, tmp_path):
+    with in_the_middle(tmp_path) as process:
         interrupt(process)
-        process.communicate(timeout=60)
     assert process.returncode == 130
-    assert 0 < status(sweep).done < status(sweep).total
-    record = answer("reproduce", "rank", "--out", str(out))
-    assert status(sweep).left == 0
+    out = tmp_path / "out"
+    record = answer(*rank_command(out), before=UNSEEN)
+    assert status(out / "sweeps" / "bounded-1").left == 0
     assert Path(record["report"]).exists()
-    again = json.loads(run("reproduce", "rank", "--out", str(out), "--json").stdout)
-    assert again["claims"] == record["claims"]
+    assert record["claims"] == finished[1]
+    assert answer(*rank_command(out), before=UNSEEN)["claims"] == record["claims"]
 
 
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory):
     """A run of one figure that nothing happened to."""
     out = tmp_path_factory.mktemp("finished") / "out"
-    return out, answer("reproduce", "rank", "--out", str(out))["claims"]
+    return out, answer(*rank_command(out), before=UNSEEN)["claims"]
 
 
 @pytest.fixture
@@ -132,7 +173,7 @@ def test_a_damaged_file_of_records_is_set_aside_and_measured_again(finished, cop
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 0xFF
     file.write_bytes(content)
-    ended = run("reproduce", "rank", "--out", str(copied), "--json")
+    ended = run(*rank_command(copied), "--json", before=UNSEEN)
     assert ended.returncode == 0
     assert "damaged" in ended.stderr
     assert list((sweep / "quarantine").iterdir())
@@ -147,7 +188,7 @@ def test_records_of_another_version_are_refused_and_kept(copied):
         header.read_text().replace(f'"version": "{__version__}"', '"version": "0.0.1"')
     )
     before = {path: path.read_bytes() for path in sweep.rglob("*.parquet")}
-    line = refused("reproduce", "rank", "--out", str(copied), "--json")
+    line = refused(*rank_command(copied), "--json", before=UNSEEN)
     assert "0.0.1" in line
     assert "start a new folder" in line
     assert {path: path.read_bytes() for path in sweep.rglob("*.parquet")} == before
@@ -156,26 +197,19 @@ def test_records_of_another_version_are_refused_and_kept(copied):
 @pytest.mark.slow
 def test_without_room_for_records_what_was_kept_stays(finished, tmp_path):
     out = tmp_path / "out"
-    ended = run("reproduce", "rank", "--out", str(out), "--json", **limited(3000))
+    ended = run(*rank_command(out), "--json", before=UNSEEN + limited(3000))
     assert ended.returncode == 2
     assert "no space for" in ended.stderr.splitlines()[-1]
-    assert answer("reproduce", "rank", "--out", str(out))["claims"] == finished[1]
+    assert answer(*rank_command(out), before=UNSEEN)["claims"] == finished[1]
 
 
 @pytest.mark.slow
-def test_killed_in_the_middle_it_goes_on_and_two_at_once_are_refused(tmp_path):
+def test_killed_in_the_middle_it_goes_on_and_two_at_once_are_refused(finished, tmp_path):
     out = tmp_path / "out"
-    sweep = out / "sweeps" / "bounded-1"
-    with start("reproduce", "rank", "--out", str(out), "--workers", "1") as first:
-        wait_for_a_task(first, sweep)
-        first.send_signal(signal.SIGSTOP)  # so that it is still in the middle when the second comes
-        try:
-            line = refused("reproduce", "rank", "--out", str(out), "--json")
-        finally:
-            first.kill()  # stopped, it would be waited for without end
-        assert f"process {first.pid} is running a sweep there" in line
-        first.communicate(timeout=60)
-    kept = status(sweep).done
-    assert 0 < kept < status(sweep).total
-    assert Path(answer("reproduce", "rank", "--out", str(out))["report"]).exists()
-    assert (status(sweep).left, status(sweep).damaged) == (0, 0)
+    with in_the_middle(tmp_path) as first:
+        line = refused(*rank_command(out), "--json", before=UNSEEN)
+        first.kill()
+    assert f"process {first.pid} is running a sweep there" in line
+    assert answer(*rank_command(out), before=UNSEEN)["claims"] == finished[1]
+    kept = status(out / "sweeps" / "bounded-1")
+    assert (kept.left, kept.damaged) == (0, 0)

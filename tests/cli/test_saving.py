@@ -1,7 +1,6 @@
 """Proofs on disk: a verdict is printed whatever becomes of its file, and no file is half written."""
 
 import json
-import resource
 import sys
 import zipfile
 from pathlib import Path
@@ -35,7 +34,9 @@ def full_after(size: int) -> dict:
     """Return what makes every file of a program full at so many bytes."""
     if sys.platform != "linux":
         pytest.skip("elsewhere files cannot be limited")
-    return {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))}
+    return {
+        "before": f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({size}, {size}))"
+    }
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """The signal commands, run as a user runs them."""
 
 import json
-import subprocess
-import sys
 
+import program
 import pytest
 
 from simonides.signal import Architecture, propagate
@@ -12,11 +11,7 @@ SIZES = ("--layers", "6", "--dim", "64", "--tokens", "32")
 
 
 def run(*arguments):
-    code = "from simonides.cli import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", code, "signal", *arguments],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
+    return program.run("signal", *arguments)
 
 
 def answer(*arguments):

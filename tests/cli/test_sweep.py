@@ -3,12 +3,10 @@
 import csv
 import json
 import subprocess
-import sys
 from pathlib import Path
 
+import program
 import pytest
-
-PROGRAM = str(Path(sys.executable).parent / "simonides")
 
 SPEC = """
 problem = "original"
@@ -21,9 +19,7 @@ solvers = ["hebbian", {name = "feasibility", max_steps = 50}]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [PROGRAM, "sweep", *arguments], capture_output=True, text=True, timeout=120, check=False
-    )
+    return program.run("sweep", *arguments)
 
 
 def answer(*arguments: str) -> dict:

@@ -4,14 +4,14 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import time
 from pathlib import Path
 
+import program
+from program import PROGRAM
+
 from simonides.experiments.record import TIMES
 from simonides.experiments.sweep import arrays, rows, status
-
-PROGRAM = str(Path(sys.executable).parent / "simonides")
 
 
 def write_spec(path, *, solver="hebbian", **keys):
@@ -63,10 +63,7 @@ def command(spec, out, *flags):
 
 
 def run_sweep(spec, out, *flags, **options):
-    return subprocess.run(
-        command(spec, out, *flags),
-        capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT, **options,
-    )  # fmt: skip
+    return program.run(*command(spec, out, *flags)[1:], env=ENVIRONMENT, **options)
 
 
 def start(spec, out, *flags):

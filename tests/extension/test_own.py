@@ -4,11 +4,10 @@ import csv
 import importlib
 import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
+import program
 import pytest
 
 import simonides
@@ -16,7 +15,6 @@ from simonides.theory.losses import CrossEntropy
 from simonides.theory.risk import minimum_of_risk
 
 HERE = Path(__file__).parent
-PROGRAM = str(Path(sys.executable).parent / "simonides")
 
 SPEC = """
 problem = "original"
@@ -30,12 +28,9 @@ solvers = ["hebbian", "granary:centred_hebbian", {name = "granary:centred_hebbia
 """
 
 
-def run(*arguments, **options):
+def run(*arguments):
     path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
-    return subprocess.run(
-        [PROGRAM, *arguments],
-        capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": path}, **options,
-    )  # fmt: skip
+    return program.run(*arguments, env={**os.environ, "PYTHONPATH": path})
 
 
 def answer(*arguments):
