@@ -4,22 +4,37 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 OUT    ?= build/demo
 JOBS   ?= 2
+REPEAT ?= 10
 ROUNDS ?= 20000
 SEED   ?= 0
 
 # Several processes share the cores, so each keeps to one numerical thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
+SUITE := $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
-.PHONY: demo test test-fast test-lowest fuzz bench examples docs lint format clean
+.PHONY: demo test test-fast test-lowest stress fuzz bench examples docs lint format clean
 
 demo: $(VENV)/.core
 	@$(BIN)/simonides reproduce --quick --out $(OUT)
 
 test: lint
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+	$(SUITE)
 
 test-fast: $(VENV)/.test
-	$(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal -m "not slow"
+	$(SUITE) -m "not slow"
+
+# For tests that depend on luck, or on how fast or busy the machine is: the whole suite REPEAT times,
+# every third time with four busy loops beside it. It stops at the first round that is red.
+stress: $(VENV)/.test
+	@busy=; trap 'exit 130' INT TERM; trap '[ -z "$$busy" ] || kill $$busy' EXIT; \
+	for round in $$(seq $(REPEAT)); do \
+	  echo "round $$round of $(REPEAT)"; \
+	  if [ $$((round % 3)) = 0 ]; then \
+	    for loop in 1 2 3 4; do while :; do :; done & busy="$$busy $$!"; done; \
+	  fi; \
+	  $(SUITE) || exit 1; \
+	  [ -z "$$busy" ] || kill $$busy; busy=; \
+	done
 
 # The oldest versions that pyproject.toml allows, in an environment of their own; what they deprecate is theirs.
 test-lowest: $(VENV)-lowest/.test

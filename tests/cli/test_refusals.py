@@ -233,6 +233,7 @@ def test_an_unwritable_picture_is_refused_in_one_line(tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory cannot be limited")
+@pytest.mark.slow
 def test_running_out_of_memory_is_reported_in_one_line():
     # Vectors fit within the limit; what solving needs beside them does not.
     limit = 10**9

@@ -14,7 +14,7 @@ from simonides.theory.setting import Setting
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CURVES)
 def test_every_curve_is_finite_where_it_should_be(name):
-    table = CURVES[name].make(CURVES[name].dim)
+    table = CURVES[name].make(min(CURVES[name].dim, 12))
     assert table.name == name
     assert len(table) > 5
     for column, values in table.columns.items():

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import os
 import signal
 import socket
 import subprocess
@@ -11,14 +10,25 @@ import threading
 from pathlib import Path
 
 import pytest
-from sweeping import LASTING, run_sweep, same_results, start, wait_for, wait_until, write_spec
+from program import PATIENCE
+from sweeping import (
+    ENVIRONMENT,
+    at_work,
+    patient,
+    run_sweep,
+    same_measurements,
+    start,
+    wait_for,
+    wait_until,
+    write_spec,
+)
 
 from simonides.experiments.sweep import rows
 
 pytestmark = pytest.mark.slow
 
 DASK = [str(Path(sys.executable).parent / "dask")]
-ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+ONE_THREAD = {**ENVIRONMENT, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
 
 
 class Cluster:
@@ -74,71 +84,77 @@ def cluster(tmp_path):
     cluster.end()
 
 
-@pytest.fixture
-def local(tmp_path):
-    """A spec, and what a local run makes of it."""
-    spec = write_spec(tmp_path / "spec.toml", **{**LASTING, "problem": ["original", "decoupled"]})
-    assert run_sweep(spec, tmp_path / "local", "--workers", "2").returncode == 0
-    return spec, tmp_path / "local"
+@pytest.fixture(scope="module")
+def waited(tmp_path_factory):
+    """What a local run makes of tasks that might have waited and did not."""
+    folder = tmp_path_factory.mktemp("waited")
+    (folder / "go").touch()
+    assert run_sweep(patient(folder / "spec.toml"), folder / "run").returncode == 0
+    return folder / "run"
 
 
-def test_a_cluster_that_loses_a_worker_finds_the_same_bit_for_bit(cluster, local, tmp_path):
-    spec, expected = local
-    out = tmp_path / "remote"
+def test_a_cluster_that_loses_a_worker_measures_the_same_bit_for_bit(cluster, waited, tmp_path):
+    spec, out = patient(tmp_path / "spec.toml"), tmp_path / "remote"
     victim = cluster.worker()
     cluster.worker(threads=2)
     process = start(spec, out, "--dask", cluster.address, "--json")
-    wait_for(process, out, 3)
+    at_work(tmp_path, 2)
     victim.kill()
-    output, errors = process.communicate(timeout=120)
+    victim.wait()
+    (tmp_path / "go").touch()
+    output, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0, errors
-    found = json.loads(output)
-    assert (found["done"], found["failed"], found["total"]) == (20, 0, 20)
-    assert same_results(expected, out)
+    tally = json.loads(output)
+    assert (tally["done"], tally["failed"], tally["total"]) == (6, 0, 6)
+    assert same_measurements(waited, out)
 
 
-def test_a_task_that_workers_die_of_is_a_record(local, tmp_path):
-    spec, expected = local
-    out = tmp_path / "remote"
+def test_a_task_that_workers_die_of_is_a_record(waited, tmp_path):
+    spec, out = patient(tmp_path / "spec.toml"), tmp_path / "remote"
     cluster = Cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
     try:
-        victim = cluster.worker()
+        victim = cluster.worker(threads=4)  # so that tasks which wait leave one for the others
         process = start(spec, out, "--dask", cluster.address, "--json")
-        wait_for(process, out, 2)
+        wait_for(process, out, 3)
+        at_work(tmp_path)
         cluster.worker()
         victim.kill()
-        output, errors = process.communicate(timeout=120)
+        victim.wait()
+        (tmp_path / "go").touch()
+        output, errors = process.communicate(timeout=PATIENCE)
         assert process.returncode == 1, errors  # some tasks failed
-        found = json.loads(output)
-        assert 1 <= found["failed"] < 20
-        assert found["done"] == 20 - found["failed"]
-        assert found["reasons"] == [f"{found['failed']} x killed: the workers that took it died"]
+        tally = json.loads(output)
+        failed = tally["failed"]
+        assert 1 <= failed <= 3
+        assert tally["done"] == 6 - failed
+        assert tally["reasons"] == [f"{failed} x killed: the workers that took it died"]
         again = run_sweep(spec, out, "--dask", cluster.address, "--retry-failed", "--json")
         assert json.loads(again.stdout)["failed"] == 0, again.stderr
     finally:
         cluster.end()
-    assert same_results(expected, out)
+    assert same_measurements(waited, out)
 
 
-def test_a_lost_scheduler_loses_nothing_that_was_kept(cluster, local, tmp_path):
-    spec, expected = local
-    out = tmp_path / "remote"
-    cluster.worker()
+def test_a_lost_scheduler_loses_nothing_that_was_kept(cluster, waited, tmp_path):
+    spec, out = patient(tmp_path / "spec.toml"), tmp_path / "remote"
+    cluster.worker(threads=4)
     process = start(spec, out, "--dask", cluster.address)
-    wait_for(process, out, 2)
+    wait_for(process, out, 3)
+    at_work(tmp_path)
     cluster.scheduler.kill()
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 2, errors
     assert "Traceback" not in errors
     assert "scheduler" in errors
     assert "was lost" in errors
-    assert 2 <= rows(out).num_rows < 20
+    assert rows(out).num_rows == 3
+    (tmp_path / "go").touch()
     assert run_sweep(spec, out).returncode == 0  # the rest here
-    assert same_results(expected, out)
+    assert same_measurements(waited, out)
 
 
-def test_workers_without_the_package_are_left_out_in_one_line(cluster, local, tmp_path):
-    spec, expected = local
+def test_workers_without_the_package_are_left_out_in_one_line(cluster, waited, tmp_path):
+    spec = patient(tmp_path / "spec.toml")
     # A module of that name which is not the package: what they cannot import they say.
     (tmp_path / "simonides.py").write_text("raise ImportError\n")
     bare = {"PYTHONPATH": str(tmp_path)}
@@ -151,18 +167,19 @@ def test_workers_without_the_package_are_left_out_in_one_line(cluster, local, tm
     process = start(spec, tmp_path / "remote", "--dask", cluster.address)
     wait_for(process, tmp_path / "remote", 1)
     cluster.worker(name="late", **bare)
-    _, errors = process.communicate(timeout=600)
+    (tmp_path / "go").touch()
+    _, errors = process.communicate(timeout=PATIENCE)
     assert first.poll() is None
     assert process.returncode == 0, errors
     assert "Traceback" not in errors
     left_out = [line for line in errors.splitlines() if "is left out" in line]
     assert 1 <= len(left_out) <= 2
     assert all("lacks simonides" in line for line in left_out)
-    assert same_results(expected, tmp_path / "remote")
+    assert same_measurements(waited, tmp_path / "remote")
 
 
-def test_a_cluster_without_workers_is_said_and_an_interrupt_ends_it(cluster, local, tmp_path):
-    spec, expected = local
+def test_a_cluster_without_workers_is_said_and_an_interrupt_ends_it(cluster, waited, tmp_path):
+    spec = patient(tmp_path / "spec.toml")
     out = tmp_path / "remote"
     victim = cluster.worker()
     process = start(spec, out, "--dask", cluster.address)
@@ -173,13 +190,14 @@ def test_a_cluster_without_workers_is_said_and_an_interrupt_ends_it(cluster, loc
         said = process.stderr.readline()
         assert said, "it ended"
     process.send_signal(signal.SIGINT)
-    printed, _ = process.communicate(timeout=600)
+    printed, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "Interrupted" in printed
     limited = run_sweep(spec, out, "--dask", cluster.address, "--time-limit", "1", "--json")
     assert limited.returncode == 2  # no worker comes in time
+    (tmp_path / "go").touch()
     assert run_sweep(spec, out).returncode == 0
-    assert same_results(expected, out)
+    assert same_measurements(waited, out)
 
 
 @pytest.mark.parametrize(

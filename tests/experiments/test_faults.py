@@ -17,6 +17,7 @@ from sweeping import (
     fingerprint,
     patient,
     run_sweep,
+    same_measurements,
     same_results,
     start,
     wait_for,
@@ -49,12 +50,6 @@ def waited(tmp_path_factory):
     return folder / "run"
 
 
-def same_measurements(left, right):
-    """Return whether runs of patient specs, which name folders of their own, measured the same."""
-    columns = ["facts", "instance", "accuracy", "rival_mean"]
-    return rows(left).select(columns).equals(rows(right).select(columns))
-
-
 def test_a_sweep_that_is_done_is_not_done_again(undisturbed):
     before = fingerprint(undisturbed / "run")
     ended = run_sweep(undisturbed / "spec.toml", undisturbed / "run", "--json")
@@ -68,17 +63,18 @@ def test_results_do_not_depend_on_the_number_of_workers(undisturbed, tmp_path):
     assert same_results(undisturbed / "run", tmp_path)
 
 
-def test_killed_at_any_moment_it_loses_only_what_was_under_way(undisturbed, tmp_path):
-    kept = 0
-    for _ in range(2):
-        process = start(undisturbed / "spec.toml", tmp_path, "--workers", "2")
-        wait_until(lambda: done(tmp_path) > kept or process.poll() is not None)  # noqa: B023
+def test_killed_twice_it_loses_only_what_was_under_way(waited, tmp_path):
+    spec, out = patient(tmp_path / "spec.toml"), tmp_path / "run"
+    for kills in (1, 2):
+        process = start(spec, out, "--workers", "1")
+        at_work(tmp_path, kills)  # of each run the one process
+        wait_for(process, out, 1)
         process.kill()
         process.communicate()
-        assert done(tmp_path) > kept
-        kept = done(tmp_path)
-    assert run_sweep(undisturbed / "spec.toml", tmp_path).returncode == 0
-    assert same_results(undisturbed / "run", tmp_path)
+        assert (status(out).done, status(out).damaged) == (1, 0)
+    (tmp_path / "go").touch()
+    assert run_sweep(spec, out).returncode == 0
+    assert same_measurements(waited, out)
 
 
 def test_workers_end_with_a_run_that_is_killed_in_the_middle_of_a_task(tmp_path):
@@ -113,20 +109,21 @@ def test_an_interrupt_keeps_what_is_finished(waited, tmp_path):
     assert same_measurements(waited, out)
 
 
-def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(undisturbed, tmp_path):
-    first = start(undisturbed / "spec.toml", tmp_path, "--workers", "1")
-    wait_for(first, tmp_path, 1)
-    first.send_signal(signal.SIGSTOP)  # or it may have ended before the second begins
-    second = run_sweep(undisturbed / "spec.toml", tmp_path)
+def test_two_runs_of_a_folder_are_refused_until_the_first_has_ended(waited, tmp_path):
+    spec, out = patient(tmp_path / "spec.toml"), tmp_path / "run"
+    first = start(spec, out, "--workers", "1")
+    at_work(tmp_path)
+    second = run_sweep(spec, out)
     assert second.returncode == 2
     assert second.stderr.count("\n") == 1
     assert f"process {first.pid} is running a sweep there" in second.stderr
-    assert status(tmp_path).total == 10  # readers are not kept out
+    assert status(out).total == 6  # readers are not kept out
     first.kill()
     first.communicate()
-    third = run_sweep(undisturbed / "spec.toml", tmp_path)
+    (tmp_path / "go").touch()
+    third = run_sweep(spec, out)
     assert third.returncode == 0, third.stderr
-    assert same_results(undisturbed / "run", tmp_path)
+    assert same_measurements(waited, out)
 
 
 def test_a_killed_worker_costs_nothing(waited, tmp_path):
@@ -268,15 +265,16 @@ def test_an_unwritable_folder_is_refused_in_one_line(undisturbed, tmp_path):
     assert str(out) in ended.stderr
 
 
-def test_on_a_terminal_there_is_a_bar_and_elsewhere_lines(undisturbed, tmp_path):
-    elsewhere = run_sweep(undisturbed / "spec.toml", tmp_path / "one", "--workers", "2")
+def test_on_a_terminal_there_is_a_bar_and_elsewhere_lines(tmp_path):
+    spec = write_spec(tmp_path / "spec.toml")
+    elsewhere = run_sweep(spec, tmp_path / "lines")
     lines = elsewhere.stderr.splitlines()
-    assert lines[0] == "0 of 10 done, 0 failed"
-    assert lines[-1].startswith("10 of 10 done, 0 failed, ")
+    assert lines[0] == "0 of 6 done, 0 failed"
+    assert lines[-1].startswith("6 of 6 done, 0 failed, ")
     assert lines[-1].endswith(" 0:00:00 left")
     ours, theirs = pty.openpty()
     with subprocess.Popen(
-        command(undisturbed / "spec.toml", tmp_path / "two"),
+        command(spec, tmp_path / "bar", "--workers", "1"),
         stdout=subprocess.DEVNULL, stderr=theirs, env={**os.environ, "TERM": "xterm", "COLUMNS": "120"},
     ) as process:  # fmt: skip
         os.close(theirs)
@@ -290,5 +288,5 @@ def test_on_a_terminal_there_is_a_bar_and_elsewhere_lines(undisturbed, tmp_path)
     os.close(ours)
     assert process.returncode == 0
     assert b"\x1b[" in shown
-    assert b"10 of 10 done, 0 failed" in shown
+    assert b"6 of 6 done, 0 failed" in shown
     assert b"left" in shown

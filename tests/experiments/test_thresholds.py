@@ -12,6 +12,7 @@ from simonides.failures import BadArgumentError
 from simonides.solvers.deciding.threshold import threshold
 
 
+@pytest.mark.slow
 def test_each_instance_follows_from_its_seed():
     expected = [
         threshold(lambda facts: OriginalProblem.gaussian(facts, 6, seed=seed), guess=14).facts  # noqa: B023
@@ -33,11 +34,13 @@ def test_the_mean_has_its_standard_error():
     assert math.isinf(Thresholds(measured.measured[:1], measured.theory).mean.stderr)
 
 
+@pytest.mark.slow
 def test_invertible_maps_and_lengths_of_keys_change_nothing():
     plain = measure_thresholds(6, instances=3, workers=1)
     assert measure_thresholds(6, ensemble="correlated", instances=3, workers=1).facts == plain.facts
 
 
+@pytest.mark.slow
 def test_the_problem_the_rank_and_the_candidates_are_heeded():
     plain = measure_thresholds(6, instances=2, workers=1)
     for options in (

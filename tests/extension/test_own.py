@@ -45,6 +45,7 @@ def test_an_ensemble_of_ones_own_is_decided_and_trained_on():
     assert answer("train", *drawn)["facts"] == 10
 
 
+@pytest.mark.slow
 def test_its_threshold_is_measured_on_other_processes_too():
     drawn = ["threshold", "--dim", "6", "--instances", "2", "--ensemble", "granary:shells"]
     alone, shared = (answer(*drawn, "--workers", workers) for workers in "12")
@@ -54,6 +55,7 @@ def test_its_threshold_is_measured_on_other_processes_too():
     assert alone["thresholds"] != plain["thresholds"]
 
 
+@pytest.mark.slow
 def test_a_sweep_measures_them(tmp_path):
     spec, out = tmp_path / "spec.toml", str(tmp_path / "run")
     spec.write_text(SPEC)

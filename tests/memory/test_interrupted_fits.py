@@ -15,7 +15,7 @@ import simonides
 from simonides import AssociativeMemory, verify
 
 HOUSE = Path(simonides.__file__).parent
-SAMPLES = 8
+SAMPLES = 5
 
 
 @cache
@@ -75,6 +75,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")
 @pytest.mark.parametrize("case", CASES)
 def test_an_interrupted_fit_leaves_the_best_so_far_and_raises(case):

@@ -62,17 +62,16 @@ def test_training_agrees_with_the_class_inside_and_outside():
         (4.0, 2.0, "entropy collapse"),
     ):
         here = replace(network, beta=beta, attention_skip=skip, mlp_skip=skip)
-        runs = [train(here, seed, schedule, text) for seed in range(2)]
-        starts = [replace(here, cosine=max(run.cosine, 0.0)) for run in runs]
-        assert [str(propagate(start).outcome) for start in starts] == [outcome] * 2
-        learned = [1 - run.loss / run.guessing for run in runs]
+        run = train(here, 0, schedule, text)
+        assert str(propagate(replace(here, cosine=max(run.cosine, 0.0))).outcome) == outcome
+        learned = 1 - run.loss / run.guessing
         if outcome == "trainable":
-            assert min(learned) > 0.5
-            best = min(learned)
+            assert learned > 0.5
+            best = learned
         elif outcome == "rank collapse":
-            assert max(learned) < 0.05
+            assert learned < 0.05
         else:  # frozen attention slows training, which a skip may carry all the same
-            assert max(learned) < best
+            assert learned < best
 
 
 def test_training_follows_its_seed():

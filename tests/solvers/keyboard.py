@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 
 PREAMBLE = """\
 import signal, threading
@@ -15,11 +14,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 """
 
 
-def interrupt(code, after, wait=0.0):
+def interrupt(code, after):
     """Run a program, interrupt it once it has printed so many lines, and return all it printed.
 
-    ``wait`` gives it some seconds to get into its work. It has to end by itself, without a word on the
-    error stream.
+    It has to end by itself, without a word on the error stream.
     """
     child = subprocess.Popen(
         [sys.executable, "-c", PREAMBLE + textwrap.dedent(code)],
@@ -29,7 +27,6 @@ def interrupt(code, after, wait=0.0):
     )
     try:
         lines = [child.stdout.readline() for _ in range(after)]
-        time.sleep(wait)
         os.kill(child.pid, signal.SIGINT)
         rest, errors = child.communicate(timeout=60)
     finally:

@@ -109,6 +109,7 @@ DECISIONS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(DECISIONS))
 def test_a_decision_returns_the_best_so_far_and_what_is_proved(name):
     problem, options = DECISIONS[name]
