@@ -47,6 +47,14 @@ def test_help_has_an_example_and_json(command):
     assert "--json" in run(*command.split(), "--help").stdout
 
 
+def test_help_lists_the_ensembles_that_there_are():
+    from simonides.problems.ensembles import TARGETS
+    from simonides.problems.vectors import VECTORS
+
+    shown = " ".join(run("threshold", "--help").stdout.split())
+    assert f"{', '.join(VECTORS)}; with '+' a law of the targets: {', '.join(TARGETS)};" in shown
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_example_runs(command, tmp_path):

@@ -40,6 +40,32 @@ def test_interrupting_leaves_no_traceback(tmp_path):
     assert ended == (130, "", "simonides: interrupted\n")
 
 
+WHILE_IMPORTING = """
+import os, signal, sys
+
+class Press:
+    def find_spec(self, name, *_):
+        if name == sys.argv[1]:
+            os.kill(os.getpid(), signal.SIGINT)
+
+sys.meta_path.insert(0, Press())
+from simonides.cli import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["typer", "simonides.cli.decide", "simonides.text"])
+def test_an_interrupt_while_importing_leaves_one_line(module):
+    done = subprocess.run(
+        [sys.executable, "-c", WHILE_IMPORTING, module],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "simonides: interrupted\n")
+
+
 LOST = """
 import os, signal
 from simonides.cli.progress import live

@@ -86,6 +86,18 @@ def test_bad_input_exits_with_two_and_one_line(arguments, named):
     assert ":" in line, "a remedy follows the reason"
 
 
+def test_a_refusal_points_to_the_command_s_own_help():
+    assert refused("capacity", "--colour").endswith("see 'simonides capacity --help'\n")
+    assert refused("sweep", "run").endswith("see 'simonides sweep run --help'\n")
+    assert refused("unheard-of").endswith("see 'simonides --help'\n")
+
+
+def test_a_refusal_is_a_line_that_a_terminal_shows():
+    line = refused("theory", "\x1b[2J" + "x" * 10_000)
+    assert line.rstrip("\n").isprintable()
+    assert len(line) < 3000
+
+
 def test_with_json_the_answer_is_empty_and_the_refusal_the_same():
     asked = ["decide", "--dim", "5", "--facts", "0"]
     assert refused(*asked, "--json") == refused(*asked)

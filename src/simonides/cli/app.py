@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import typer
+from typer.core import TyperCommand
 
 from simonides import __version__
 from simonides.cli import (
@@ -47,12 +50,28 @@ def options(
         typer.echo(context.get_help())
 
 
+class _Command(TyperCommand):
+    """A command whose help lists what the registries hold, looked up only when it is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help."""
+        for parameter in self.params:
+            text = getattr(parameter, "help", None) or ""
+            if "{vectors}" in text:
+                from simonides.problems.ensembles import TARGETS
+                from simonides.problems.vectors import VECTORS
+
+                text = text.format(vectors=", ".join(VECTORS), targets=", ".join(TARGETS))
+                parameter.help = text  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
+
+
 app.command("capacity")(capacity.capacity)
 app.command("require")(require.require)
-app.command("decide")(decide.decide)
-app.command("verify")(verify.verify)
-app.command("threshold")(threshold.threshold)
-app.command("train")(train.train)
+app.command("decide", cls=_Command)(decide.decide)
+app.command("verify", cls=_Command)(verify.verify)
+app.command("threshold", cls=_Command)(threshold.threshold)
+app.command("train", cls=_Command)(train.train)
 app.add_typer(sweep.app, name="sweep")
 app.command("plan")(plan.plan)
 app.add_typer(signal.app)

@@ -28,27 +28,22 @@ def capacity(
     if plot is not None:
         options.check_plot(plot)
     answer = capacity_of(setting)
-    notes = caveats(answer)
-    picture = None
+    # The answer's numbers and the question's, by their names.
+    record = asdict(answer)
+    notes = list(caveats(answer))
+    record |= {**record.pop("setting"), "criterion": _criterion(answer), "notes": notes}
     if plot is not None:
         from simonides.curves.storage import around
 
-        picture = options.draw_to(plot, around(setting))
-    if as_json:
-        output.print_json(_record(answer, notes, picture))
-        return
-    output.print_table(
-        _title(answer), *_table(answer), notes=(f"Best: {_criterion(answer)}.", *notes)
+        record["plot"] = options.draw_to(plot, around(setting))
+    output.answer(
+        record,
+        _title(answer),
+        _rows(answer),
+        as_json=as_json,
+        header=["", "facts", "load", "bits/parameter"],
+        notes=[f"Best: {record['criterion']}."],
     )
-    if picture:
-        output.print_line(f"picture: {picture}")
-
-
-def _record(answer: Capacity, notes: tuple[str, ...], picture: str | None) -> dict[str, object]:
-    """Return the answer's numbers and the question's, by their names."""
-    record = asdict(answer)
-    record |= {**record.pop("setting"), "criterion": _criterion(answer), "notes": list(notes)}
-    return record if picture is None else {**record, "plot": picture}
 
 
 def _title(answer: Capacity) -> str:
@@ -58,7 +53,7 @@ def _title(answer: Capacity) -> str:
     return f"A {setting.dim_out:,} x {setting.dim_in:,} matrix{rank}, {rivals} competing"
 
 
-def _table(answer: Capacity) -> tuple[list[str], list[list[str]]]:
+def _rows(answer: Capacity) -> list[list[str]]:
     setting = answer.setting
 
     def row(name: str, facts: float, stderr: float = 0.0) -> list[str]:
@@ -69,7 +64,7 @@ def _table(answer: Capacity) -> tuple[list[str], list[list[str]]]:
             f"{setting.bits_per_parameter(facts):.3f}",
         ]
 
-    return ["", "facts", "load", "bits/parameter"], [
+    return [
         row("best memory, finite size", answer.facts, answer.facts_stderr),
         row("best memory, leading order", answer.facts_asymptotic),
         row("Hebbian rule, all facts (even odds)", answer.facts_hebbian),

@@ -68,14 +68,11 @@ def decide(
             watch=watch,
         )
     proof, failure = _saved(decision, save)
-    notes = _notes(problem, decision, save, failure)
-    if as_json:
-        output.print_json({**_record(problem, decision, proof), "notes": notes})
-    else:
-        title = output.storing(problem, rank)
-        output.print_table(title, ["", ""], _rows(problem, decision, rank), notes)
-        if proof:
-            output.print_line(f"proof: {proof}")
+    record = _record(problem, decision, proof)
+    record["notes"] = _notes(problem, decision, save, failure)
+    output.answer(
+        record, output.storing(problem, rank), _rows(problem, decision, rank), as_json=as_json
+    )
     if failure:
         raise failure
     output.end(interrupted=decision.solution.interrupted)

@@ -77,12 +77,16 @@ def answer(
     *,
     as_json: bool,
     header: Sequence[str] = ("", ""),
+    notes: Iterable[str] = (),
 ) -> None:
-    """Print a record as JSON, or its rows and its notes as a table."""
+    """Print a record as JSON, or as a table: rows, notes, its own notes, and files that were written."""
     if as_json:
         print_json(record)
-    else:
-        print_table(title, header, rows, record.get("notes", ()))
+        return
+    print_table(title, header, rows, [*notes, *record.get("notes", ())])
+    for name, word in (("plot", "picture"), ("certificate", "proof")):
+        if record.get(name):
+            print_line(f"{word}: {record[name]}")
 
 
 def storing(problem: Problem, rank: int | None) -> str:

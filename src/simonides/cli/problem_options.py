@@ -25,8 +25,8 @@ EnsembleText = Annotated[
     str,
     typer.Option(
         "--ensemble",
-        help="Law of what is drawn: gaussian, unit, rademacher, sparse, correlated, student, "
-        "with '+' and random, balanced or zipf for the targets; or your own module:function.",
+        help="Law of what is drawn: {vectors}; with '+' a law of the targets: {targets}; "
+        "or your own module:function.",
     ),
 ]
 Tolerance = Annotated[float, typer.Option(help="Normalised margin that counts as none.")]

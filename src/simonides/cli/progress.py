@@ -12,7 +12,7 @@ from simonides.cli import output
 from simonides.interrupts import PRESSES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterator
 
     from simonides.experiments.sweep import Tally
 
@@ -60,14 +60,6 @@ def live(line: Callable[[Item], str], *, quiet: bool) -> Iterator[Callable[[Item
 
     with console.status("starting") as status:
         yield show
-
-
-def counted(items: Iterable[Item], total: int, noun: str, *, quiet: bool) -> Iterator[Item]:
-    """Yield items as they are finished, showing on a terminal how many there are."""
-    with live(lambda done: f"{done} of {total} {noun}", quiet=quiet) as watch:
-        for done, item in enumerate(items, start=1):
-            watch(done)
-            yield item
 
 
 @contextmanager

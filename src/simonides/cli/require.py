@@ -41,8 +41,6 @@ def require(
             [f"smallest rank at {size}", f"{answer['smallest_rank']:,}"],
             [f"largest margin at {size}", f"{answer['largest_margin']:.4f}"],
         ]
-    notes = [] if answer["largest_margin"] is None else [MARGIN_NOTE]
-    if as_json:
-        output.print_json({**answer, "notes": notes})
-    else:
-        output.print_table(f"To store {facts:,} facts", ["", "needed"], rows, notes)
+    record = {**answer, "notes": [] if answer["largest_margin"] is None else [MARGIN_NOTE]}
+    header = ["", "needed"]
+    output.answer(record, f"To store {facts:,} facts", rows, as_json=as_json, header=header)

@@ -139,9 +139,6 @@ def _record(folder: str, tally: Tally, *, interrupted: bool = False) -> dict[str
 
 def _print(folder: str, tally: Tally, as_json: bool, *, interrupted: bool = False) -> None:
     record = _record(folder, tally, interrupted=interrupted)
-    if as_json:
-        output.print_json(record)
-        return
     names = {"done": "done", "failed": "failed", "left": "left", "total": "in all"}
     rows = [[words, f"{record[name]:,}"] for name, words in names.items()]
-    output.print_table(f"Tasks in {folder}", ["", ""], rows, [*tally.reasons, *record["notes"]])
+    output.answer(record, f"Tasks in {folder}", rows, as_json=as_json, notes=tally.reasons)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -30,31 +30,29 @@ def theory(
         for option, value in (("dim", dim), ("plot", plot)):
             if value is not None:
                 raise arguments.refuse(option, value, "given with a curve", "name one")
-        if as_json:
-            output.print_json({"curves": {c.name: c.question for c in CURVES.values()}})
-        else:
-            rows = [[c.name, c.question] for c in CURVES.values()]
-            output.print_table("Theory curves", ["name", "question"], rows)
+        questions = {curve.name: curve.question for curve in CURVES.values()}
+        rows = [list(row) for row in questions.items()]
+        header = ["name", "question"]
+        output.answer({"curves": questions}, "Theory curves", rows, as_json=as_json, header=header)
         return
     chosen = curve(name)
     if plot is not None:
         options.check_plot(plot)
     table = chosen.table(dim)
-    picture = None if plot is None else options.draw_to(plot, table)
-    if as_json:
-        columns = {key: [float(v) for v in values] for key, values in table.columns.items()}
-        answer = {
-            "name": table.name,
-            "title": table.title,
-            "settings": dict(table.settings),
-            "columns": columns,
-        }
-        output.print_json(answer if picture is None else {**answer, "plot": picture})
-        return
+    record: dict[str, Any] = {
+        "name": table.name,
+        "title": table.title,
+        "settings": dict(table.settings),
+        "columns": {key: [float(v) for v in values] for key, values in table.columns.items()},
+    }
+    if plot is not None:
+        record["plot"] = options.draw_to(plot, table)
     step = max(1, len(table) // _ROWS_SHOWN)
-    shown = table.records()[::step]
-    rows = [[short(value) for value in record.values()] for record in shown]
-    notes = [f"every {step}th of {len(table)} rows; --json gives all"] if step > 1 else []
-    output.print_table(table.title, [n.replace("_", " ") for n in table.columns], rows, notes)
-    if picture:
-        output.print_line(f"picture: {picture}")
+    output.answer(
+        record,
+        table.title,
+        [[short(value) for value in row.values()] for row in table.records()[::step]],
+        as_json=as_json,
+        header=[name.replace("_", " ") for name in table.columns],
+        notes=[f"every {step}th of {len(table)} rows; --json gives all"] if step > 1 else [],
+    )

@@ -73,11 +73,8 @@ def train(
     problem = (replace(request, seed=None) if request.own else request).read()
     with live(_line, quiet=as_json) as watch:
         solution = method.solve(problem, watch=watch, seed=request.seed or 0, **chosen)
-    if as_json:
-        output.print_json(_record(problem, solution, solver))
-    else:
-        title = output.storing(problem, rank)
-        output.print_table(title, ["", ""], _rows(problem, solution), output.cut_short(solution))
+    record = _record(problem, solution, solver)
+    output.answer(record, output.storing(problem, rank), _rows(problem, solution), as_json=as_json)
     output.end(interrupted=solution.interrupted)
 
 

@@ -37,17 +37,13 @@ def verify(
     arguments.tolerance(tolerance)
     proof = Certificate.load(certificate)
     verification = check(proof, request.read(), tolerance=tolerance)
-    if as_json:
-        output.print_json({**asdict(verification), "claim": str(verification.claim)})
-    else:
-        bound = (
-            f"{verification.margin_bound:.3g}" if isfinite(verification.margin_bound) else "none"
-        )
-        rows = [
-            ["valid", "yes" if verification.valid else f"no: {verification.reason}"],
-            ["claim", str(verification.claim)],
-            ["bound on the normalised margin", bound],
-        ]
-        output.print_table(certificate, ["", ""], rows)
+    bound = verification.margin_bound
+    rows = [
+        ["valid", "yes" if verification.valid else f"no: {verification.reason}"],
+        ["claim", str(verification.claim)],
+        ["bound on the normalised margin", f"{bound:.3g}" if isfinite(bound) else "none"],
+    ]
+    record = {**asdict(verification), "claim": str(verification.claim)}
+    output.answer(record, certificate, rows, as_json=as_json)
     if strict and not verification.valid:
         raise typer.Exit(_INVALID)
