@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, optimize, special, stats
 
-from simonides.theory.spectrum import CapacityLaw, QuarterCircleLaw, critical_load
+from simonides.theory.laws import Law
+from simonides.theory.spectrum import CapacityLaw, critical_load
 
 steady = settings(derandomize=True, deadline=None, max_examples=60)
 
@@ -23,6 +24,20 @@ REFERENCE = {
     0.9: 0.4995883,
     1: 0.5,
 }
+
+
+class QuarterCircleLaw(Law):
+    r"""Singular values of a square matrix of i.i.d. N(0, 1/d) entries: :math:`\sqrt{4-x^2}/\pi`."""
+
+    @property
+    def support(self):
+        return 0.0, 2.0
+
+    def _density(self, x):
+        return np.asarray(np.sqrt((2 - x) * (2 + x)) / np.pi)
+
+    def _distribution(self, x):
+        return np.asarray((x * np.sqrt((2 - x) * (2 + x)) / 2 + 2 * np.arcsin(x / 2)) / np.pi)
 
 
 def quarter_circle(x):

@@ -11,11 +11,9 @@ import numpy as np
 
 from simonides import arguments
 from simonides.problems.scan import (
-    PairCount,
     Pairs,
     Recall,
     Scanned,
-    Screen,
     pointers,
     row_blocks,
 )
@@ -23,12 +21,12 @@ from simonides.problems.scores import ScoreBlock
 from simonides.problems.vectors import GAUSSIAN, VectorLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
     from simonides.arrays import Integers, Reals, Singles
-    from simonides.problems.scan import Precision, Scan
+    from simonides.problems.scan import Precision, Screen
     from simonides.threads import Each
 
 IN_MEMORY_BYTES = 2**30
@@ -181,17 +179,15 @@ class DecoupledProblem(Scanned):
                 return rows.start + row, rival + 1  # candidate 0 is the target
         return None
 
-    def scan_within(
-        self, most: float, images: Reals, threshold: float, each: Each = map
-    ) -> Scan | None:
-        """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
-        screen = Screen.of(images, threshold, (1.0, 1.0))
+    @property
+    def _length_range(self) -> tuple[float, float]:
+        return 1.0, 1.0  # of moderate lengths, as all laws are
+
+    def _screening(self, images: Reals, screen: Screen) -> Callable[[slice], tuple[Any, ...]]:
         targets = np.einsum("ij,ij->i", images, self.target_outputs)
         target_squares = np.einsum("ij,ij->i", self.target_outputs, self.target_outputs)
 
-        def look(rows: slice) -> tuple[Any, ...] | None:
-            if tally.exceeded:
-                return None
+        def look(rows: slice) -> tuple[Any, ...]:
             drawn = self.rivals_of(rows)
             outputs: Any = np.asarray(drawn, dtype=screen.precision)
             kept = self._kept_squares if screen.precision is np.float32 else None
@@ -200,20 +196,17 @@ class DecoupledProblem(Scanned):
             counts, columns = screen.close(
                 scores, targets[rows], target_squares[rows], squares, rows
             )
-            tally.add(counts)
             facts = np.repeat(np.arange(len(counts)), counts)
             close = drawn[facts, columns].astype(np.float64)
             return counts, columns, close
 
         _ = self._kept_squares  # measured here, before threads ask for them
-        tally = PairCount(most)
-        blocks = list(each(look, self._row_blocks))
-        if not tally.settle(blocks):
-            return None
-        counts, columns, vectors = zip(*blocks, strict=True)
+        return look
+
+    def _screened(self, counts: Sequence[Integers], *named: Any) -> Pairs:
+        columns, vectors = named
         rivals = np.concatenate(columns) + 1  # candidate 0 is the target
-        pairs = Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
-        return screen.finish(images, self.target_outputs, pairs, each)
+        return Pairs(pointers(counts), rivals, np.arange(len(rivals)), np.concatenate(vectors))
 
     def recall(self, images: Reals, each: Each = map, facts: Integers | None = None) -> Recall:
         """Count the facts, of all or of some, whose target beats every rival.

@@ -14,21 +14,19 @@ from simonides import arguments
 from simonides.problems import checked
 from simonides.problems.contradictions import row_digest
 from simonides.problems.scan import (
-    PairCount,
     Pairs,
     Recall,
     Scanned,
-    Screen,
     pointers,
     row_blocks,
 )
 from simonides.problems.scores import ScoreBlock, struck_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from simonides.arrays import Integers, Reals, Singles
-    from simonides.problems.scan import Precision, Scan
+    from simonides.problems.scan import Precision, Screen
     from simonides.threads import Each
 
 
@@ -208,30 +206,19 @@ class OriginalProblem(Scanned):
                 return fact, next(twin for twin in twins if twin != own)
         return None
 
-    def scan_within(
-        self, most: float, images: Reals, threshold: float, each: Each = map
-    ) -> Scan | None:
-        """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
-        screen = Screen.of(images, threshold, self._length_range)
+    def _screening(self, images: Reals, screen: Screen) -> Callable[[slice], tuple[Any, ...]]:
         squares = np.asarray(self._squares, dtype=screen.precision)
 
-        def look(rows: slice) -> tuple[Any, ...] | None:
-            if tally.exceeded:
-                return None
+        def look(rows: slice) -> tuple[Any, ...]:
             own, rivals = self._scores(images[rows], self.targets[rows], screen.precision)
             own_squares = self._squares[self.targets[rows]]
-            counts, columns = screen.close(rivals, own, own_squares, squares, rows)
-            tally.add(counts)
-            return counts, columns
+            return tuple(screen.close(rivals, own, own_squares, squares, rows))
 
-        tally = PairCount(most)
-        blocks = list(each(look, self._row_blocks))
-        if not tally.settle(blocks):
-            return None
-        counts, columns = zip(*blocks, strict=True)
-        rivals = np.concatenate(columns)
-        pairs = Pairs(pointers(counts), rivals, rivals, self.outputs)
-        return screen.finish(images, self.target_outputs, pairs, each)
+        return look
+
+    def _screened(self, counts: Sequence[Integers], *named: Any) -> Pairs:
+        rivals = np.concatenate(named[0])
+        return Pairs(pointers(counts), rivals, rivals, self.outputs)
 
     def recall(self, images: Reals, each: Each = map, facts: Integers | None = None) -> Recall:
         """Count the facts, of all or of some, whose target beats every rival.

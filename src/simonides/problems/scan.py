@@ -19,7 +19,7 @@ from simonides.problems import kernels
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from simonides.arrays import Integers, Reals
     from simonides.theory.setting import ProblemKind
@@ -98,7 +98,9 @@ class Scanned(ABC):
     dim_out: Any
     candidates: Any
     all_compete: Any
+    target_outputs: Any
     _impossible_pair: Any
+    _length_range: Any
 
     def __str__(self) -> str:
         shape = f"{self.dim_in:,} to {self.dim_out:,} dimensions, {self.candidates:,} candidates"
@@ -130,10 +132,32 @@ class Scanned(ABC):
         return number
 
     @abstractmethod
+    def _screening(self, images: Reals, screen: Screen) -> Callable[[slice], tuple[Any, ...]]:
+        """Return what screens a block of facts: counts of close rivals, and whatever names them."""
+
+    @abstractmethod
+    def _screened(self, counts: Sequence[Integers], *named: Any) -> Pairs:
+        """Return the close pairs of all blocks."""
+
     def scan_within(
         self, most: float, images: Reals, threshold: float, each: Each = map
     ) -> Scan | None:
         """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
+        screen, tally = Screen.of(images, threshold, self._length_range), PairCount(most)
+        screening = self._screening(images, screen)
+
+        def look(rows: slice) -> tuple[Any, ...] | None:
+            if tally.exceeded:
+                return None
+            block = screening(rows)
+            tally.add(block[0])
+            return block
+
+        blocks: Any = list(each(look, self._row_blocks))
+        if not tally.settle(blocks):
+            return None
+        pairs = self._screened(*zip(*blocks, strict=True))
+        return screen.finish(images, self.target_outputs, pairs, each)
 
     def scan(self, images: Reals, threshold: float, each: Each = map) -> Scan:
         """Pass over all rivals; collect those with a gap of at most ``threshold`` times their size.

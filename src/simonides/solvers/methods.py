@@ -150,9 +150,7 @@ def _of_weights(problem: Problem, weights: object) -> Solution:
     if weights is None:
         raise arguments.refuse("weights", None, "returned by the method", "return an array")
     weights = checked.weights("weights", weights, problem)
-    recall = problem.recall(problem.images(weights))
-    stored = recall.recalled == problem.facts
-    return Solution.of_recall(weights, Status.STORED if stored else Status.STOPPED, recall)
+    return Solution.of_weights(problem, weights, Status.STOPPED)
 
 
 def _whole(least: int, remedy: str) -> Check:

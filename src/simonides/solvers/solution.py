@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
     from simonides.certificate import Certificate
+    from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
+    from simonides.threads import Each
 
 
 class Status(StrEnum):
@@ -134,3 +136,12 @@ class Solution:
     def of_recall(cls, weights: Reals, status: Status, recall: Recall) -> Solution:
         """Return the solution of weights whose recall was counted."""
         return cls(weights, status, recall.recalled, recall.smallest_gap)
+
+    @classmethod
+    def of_weights(
+        cls, problem: Problem, weights: Reals, otherwise: Status, each: Each = map
+    ) -> Solution:
+        """Return the solution of weights: stored if they recall every fact, or else as said."""
+        recall = problem.recall(problem.images(weights), each)
+        stored = recall.recalled == problem.facts
+        return cls.of_recall(weights, Status.STORED if stored else otherwise, recall)

@@ -33,26 +33,6 @@ _PANELS, _PANEL_NODES = 512, 8
 
 
 @dataclass(frozen=True)
-class QuarterCircleLaw(Law):
-    r"""Singular values of a square matrix of i.i.d. N(0, 1/d) entries: :math:`\sqrt{4-x^2}/\pi`.
-
-    >>> float(QuarterCircleLaw().cdf(2.0))
-    1.0
-    """
-
-    @property
-    def support(self) -> tuple[float, float]:
-        """From 0 to 2."""
-        return 0.0, 2.0
-
-    def _density(self, x: Reals) -> Reals:
-        return np.asarray(np.sqrt((2 - x) * (2 + x)) / math.pi)
-
-    def _distribution(self, x: Reals) -> Reals:
-        return np.asarray((x * np.sqrt((2 - x) * (2 + x)) / 2 + 2 * np.arcsin(x / 2)) / math.pi)
-
-
-@dataclass(frozen=True)
 class CapacityLaw(Law):
     r"""Non-zero singular values at capacity over the largest one (eq. 10).
 

@@ -40,8 +40,5 @@ def hebbian(problem: Problem) -> Solution:
     10
     """
     began = time.perf_counter()
-    weights = hebbian_weights(problem)
-    recall = problem.recall(problem.images(weights))
-    status = Status.STORED if recall.recalled == problem.facts else Status.STOPPED
-    solution = Solution.of_recall(weights, status, recall)
+    solution = Solution.of_weights(problem, hebbian_weights(problem), Status.STOPPED)
     return replace(solution, steps=1, seconds=time.perf_counter() - began)

@@ -246,9 +246,7 @@ class _Descent:
         if state.precision == "float32" and not self._settled(state):
             loss = self.at(place).point.loss
         weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
-        recall = self.problem.recall(self.problem.images(weights), self.each)
-        stored = recall.recalled == self.problem.facts
-        solution = Solution.of_recall(weights, Status.STORED if stored else status, recall)
+        solution = Solution.of_weights(self.problem, weights, status, self.each)
         return replace(solution, factors=factors, loss=loss)
 
 

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from simonides.arrays import Reals
     from simonides.problems.problem import Problem
-    from simonides.problems.scan import Recall
     from simonides.solvers.solution import Progress
     from simonides.solvers.training.mean_loss import MeanLoss
     from simonides.solvers.training.softmax import Floats, MeanCrossEntropy, Precision
@@ -242,7 +241,7 @@ class _Training:
             yield state
             everything = self.until_stored and state.recalled == self.problem.facts
             # Single precision may see a lead where there is none.
-            if everything and self._recall(state).recalled == self.problem.facts:
+            if everything and self._solution(state).status is Status.STORED:
                 return state, Status.STORED
             self.trainer.move()
             state = self.start()
@@ -257,20 +256,14 @@ class _Training:
         return place
 
     def finish(self, state: _State, _status: Status) -> Solution:
-        weights = np.asarray(_product(state.layers), dtype=np.float64)
-        recall = self._recall(state)
-        stored = recall.recalled == self.problem.facts
-        solution = Solution.of_recall(weights, Status.STORED if stored else Status.STOPPED, recall)
+        solution = self._solution(state)
         left, *right = state.layers
-        return replace(
-            solution,
-            factors=(left, right[0]) if right else None,
-            loss=mean_loss(self.problem, self.loss, "float64").at(weights).loss,
-        )
+        loss = mean_loss(self.problem, self.loss, "float64").at(solution.weights).loss
+        return replace(solution, factors=(left, right[0]) if right else None, loss=loss)
 
-    def _recall(self, state: _State) -> Recall:
+    def _solution(self, state: _State) -> Solution:
         weights = np.asarray(_product(state.layers), dtype=np.float64)
-        return self.problem.recall(self.problem.images(weights))
+        return Solution.of_weights(self.problem, weights, Status.STOPPED)
 
 
 def _product(layers: tuple[Floats, ...]) -> Floats:

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
-
-
-class Form(Protocol):
-    """How parameters make weights."""
-
-    def weights(self, place: Reals) -> Reals:
-        """Return the weights at some parameters."""
-
-    def factors(self, place: Reals) -> tuple[Reals, Reals] | None:
-        """Return the factors of the weights, if they have any."""
-
-    def slopes(self, place: Reals, gradient: Reals) -> Reals:
-        """Return the derivative by the parameters, from that by the weights."""
-
-    def size(self, place: Reals, gradient: Reals) -> float:
-        """Return the gradient's length, as far as the parameters can follow it."""
 
 
 @dataclass(frozen=True)
@@ -84,3 +68,7 @@ class Factored:
             float(np.linalg.norm(slope) / max(np.linalg.norm(factor), tiny))
             for slope, factor in along
         )
+
+
+Form: TypeAlias = Full | Factored
+"""How parameters make weights."""
