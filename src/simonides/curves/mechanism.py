@@ -155,9 +155,9 @@ def _draw_scores(table: Table) -> Figure:
 
 def _draw_spectrum(table: Table) -> Figure:
     """Draw singular values at capacity and at initialisation, one panel per rank fraction."""
-    figure, panels = panels_by(table, "rank_fraction", height=2.5)
-    for place, (axes, fraction) in enumerate(panels):
-        part = table.where("rank_fraction", fraction)
+    figure, panels = panels_by({table.name: table}, "rank_fraction", height=2.5)
+    for place, (axes, fraction, parts) in enumerate(panels):
+        part = parts[table.name]
         style.plot_columns(
             axes,
             part,

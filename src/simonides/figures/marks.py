@@ -10,7 +10,7 @@ import numpy as np
 from simonides.figures.style import ACCENT, GREY, HEBBIAN, INK, THEORY, WIDEST, canvas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Mapping
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -51,13 +51,20 @@ def grid(
 
 
 def panels_by(
-    table: Table, column: str, *, height: float = 2.6
-) -> tuple[Figure, list[tuple[Axes, float]]]:
-    """Return a figure with a panel for each value of a column, in rows of two, and which is whose."""
-    values = sorted(table.distinct(column))
+    tables: Mapping[str, Table], column: str, *, height: float = 2.6
+) -> tuple[Figure, list[tuple[Axes, float, dict[str, Table]]]]:
+    """Return a figure with a panel for each value that a column of the first table takes, in rows of two.
+
+    Each comes with its value and with the rows that tables have of it; those without the column stay whole.
+    """
+    values = sorted(next(iter(tables.values())).distinct(column))
     width = 3.9 if len(values) == 1 else WIDEST / 2  # alone there is room for more
     figure, panels = grid(len(values), width=width, height=height)
-    return figure, list(zip(panels, values, strict=True))
+    parts = [
+        {k: t.where(column, value) if column in t.columns else t for k, t in tables.items()}
+        for value in values
+    ]
+    return figure, list(zip(panels, values, parts, strict=True))
 
 
 def with_problems(

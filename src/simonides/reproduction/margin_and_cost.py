@@ -68,12 +68,11 @@ def _margin_curve(dim: int) -> dict[str, float | Reals]:
 
 def _draw_margins(tables: Mapping[str, Table]) -> Figure:
     """Draw certified margins and theory, one panel per dimension."""
-    figure, panels = marks.panels_by(tables["measured"], "dim", height=3.0)
-    for axes, dim in panels:
-        curve, part = (marks.part_of(tables[name], dim=dim) for name in ("theory", "measured"))
+    figure, panels = marks.panels_by(tables, "dim", height=3.0)
+    for axes, dim, parts in panels:
         theory = ("margin", "finite-size theory", marks.CURVE)
-        plot_columns(axes, curve, "share_of_capacity", theory)
-        marks.with_problems(axes, part, "share_of_capacity", "margin")
+        plot_columns(axes, parts["theory"], "share_of_capacity", theory)
+        marks.with_problems(axes, parts["measured"], "share_of_capacity", "margin")
         words(axes, f"$d$ = {dim:g}", "facts / capacity", "margin, off-target deviations")
         axes.set_ylim(0, None)
     panels[0][0].legend()

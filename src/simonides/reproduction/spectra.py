@@ -9,7 +9,7 @@ import numpy as np
 
 from simonides.curves.table import Table, stacked
 from simonides.experiments.task import rank_of
-from simonides.figures.marks import CURVE, SECOND, bars_of, panels_by, part_of
+from simonides.figures.marks import CURVE, SECOND, bars_of, panels_by
 from simonides.figures.style import THEORY, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import FRACTIONS, NEAR
@@ -117,12 +117,9 @@ def _laws(laws: dict[str, type[CapacityLaw] | type[InitialLaw]]) -> Table:
 
 def _draw_at_capacity(tables: Mapping[str, Table]) -> Figure:
     """Draw histograms of both problems, the law at capacity and that of initialisation."""
-    figure, panels = panels_by(tables["measured"], "rank_fraction", height=2.3)
-    for axes, fraction in panels:
-        measured, law = (
-            part_of(tables[name], rank_fraction=fraction) for name in ("measured", "theory")
-        )
-        original, decoupled = (part_of(measured, decoupled=code) for code in (0.0, 1.0))
+    figure, panels = panels_by(tables, "rank_fraction", height=2.3)
+    for axes, fraction, parts in panels:
+        original, decoupled = (parts["measured"].where("decoupled", code) for code in (0.0, 1.0))
         bars_of(axes, original, "singular_value", "original")
         axes.step(
             decoupled["singular_value"], decoupled["density"],
@@ -130,26 +127,25 @@ def _draw_at_capacity(tables: Mapping[str, Table]) -> Figure:
         )  # fmt: skip
         plot_columns(
             axes,
-            law,
+            parts["theory"],
             "singular_value",
             ("at_capacity", "theory, at capacity", CURVE),
             ("at_initialisation", "two random layers", SECOND),
         )
         title = rf"$\kappa$ = {fraction:g}, $d$ = {original['dim'][0]:g}"
-        _words(axes, title, max(max(law["at_capacity"]), max(original["density"])))
+        highest = max(max(parts["theory"]["at_capacity"]), max(original["density"]))
+        _words(axes, title, highest)
     panels[-1][0].legend(loc="upper right", fontsize=7)
     return figure
 
 
 def _draw_at_initialisation(tables: Mapping[str, Table]) -> Figure:
     """Draw histograms of drawn products and the law they should follow."""
-    figure, panels = panels_by(tables["measured"], "rank_fraction", height=2.2)
-    for axes, fraction in panels:
-        part, law = (
-            part_of(tables[name], rank_fraction=fraction) for name in ("measured", "theory")
-        )
+    figure, panels = panels_by(tables, "rank_fraction", height=2.2)
+    for axes, fraction, parts in panels:
+        part, law = parts["measured"], ("at_initialisation", "theory", CURVE)
         bars_of(axes, part, "singular_value", f"drawn, $d$ = {part['dim'][0]:g}")
-        plot_columns(axes, law, "singular_value", ("at_initialisation", "theory", CURVE))
+        plot_columns(axes, parts["theory"], "singular_value", law)
         _words(axes, rf"$\kappa$ = {fraction:g}", max(part["density"]))
     panels[0][0].legend(loc="upper right", fontsize=7)
     return figure

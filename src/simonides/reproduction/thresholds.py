@@ -171,10 +171,10 @@ def _by_rank(results: Results) -> dict[str, Table]:
     for (dim,) in groups(measured, "dim"):
         for rank in sorted({max(1, round(dim * share)) for share in _CURVE_FRACTIONS}):
             answer = capacity(dim, rank=rank, problem="decoupled")
-            facts = answer.facts / answer.parameters, answer.facts_asymptotic / answer.parameters
-            names = ("per_parameter", "per_parameter_asymptotic")
-            place = {"dim": dim, "rank": rank, "rank_fraction": rank / dim}
-            curve.append(place | dict(zip(names, facts, strict=True)))
+            row = {"dim": dim, "rank": rank, "rank_fraction": rank / dim}
+            row["per_parameter"] = answer.facts / answer.parameters
+            row["per_parameter_asymptotic"] = answer.facts_asymptotic / answer.parameters
+            curve.append(row)
     title = "Measured facts per free parameter"
     return {
         "measured": summarised("measured", title, measured, *shared, of=_per_parameter),
@@ -194,17 +194,17 @@ def _per_parameter(part: list[Row]) -> dict[str, float]:
 
 def _draw_by_rank(tables: Mapping[str, Table]) -> Figure:
     """Draw what was measured, finite-size theory and the leading order, one panel per dimension."""
-    figure, panels = marks.panels_by(tables["measured"], "dim", height=3.0)
-    for axes, dim in panels:
-        curve, part = (marks.part_of(tables[name], dim=dim) for name in ("theory", "measured"))
+    figure, panels = marks.panels_by(tables, "dim", height=3.0)
+    for axes, dim, parts in panels:
         plot_columns(
             axes,
-            curve,
+            parts["theory"],
             "rank_fraction",
             ("per_parameter", "finite-size theory", marks.CURVE),
             ("per_parameter_asymptotic", "leading order", marks.SECOND),
         )
-        marks.with_problems(axes, part, "rank", "per_parameter", partial(np.multiply, 1 / dim))
+        fraction = partial(np.multiply, 1 / dim)
+        marks.with_problems(axes, parts["measured"], "rank", "per_parameter", fraction)
         across = r"rank over dimension, $\kappa$"
         words(axes, f"$d$ = {dim:g}", across, "facts per free parameter", ylim=(0, None))
     panels[0][0].legend()

@@ -179,19 +179,18 @@ _NODE = {**marks.BARS, "marker": "x", "markersize": 3.6, "color": INK, "zorder":
 
 def _draw_by_dim(tables: Mapping[str, Table]) -> Figure:
     """Draw both problems, theory beyond capacity, and the two predictions of capacity."""
-    figure, panels = marks.panels_by(tables["measured"], "dim")
-    for axes, dim in panels:
-        measured, curve, nodes, edges = (
-            marks.part_of(tables[name], dim=dim)
-            for name in ("measured", "theory-curve", "theory", "thresholds")
+    figure, panels = marks.panels_by(tables, "dim")
+    for axes, dim, parts in panels:
+        nodes, edges = parts["theory"], parts["thresholds"]
+        plot_columns(
+            axes, parts["theory-curve"], "load", ("accuracy", "theory, decoupled", marks.CURVE)
         )
-        plot_columns(axes, curve, "load", ("accuracy", "theory, decoupled", marks.CURVE))
         axes.errorbar(
             nodes["load"], nodes["accuracy"], nodes["accuracy_stderr"],
             label="computed there (±1 s.e.)", **_NODE,
         )  # fmt: skip
         for code, name, mark in marks.PROBLEMS:
-            part = marks.part_of(measured, decoupled=code)
+            part = parts["measured"].where("decoupled", code)
             if len(part):
                 spread, label = (
                     (part["accuracy_std"], f"{name} (±1 s.d.)") if code else (None, name)
@@ -220,12 +219,10 @@ def _panels_by_rank(
     """
     dims = sorted(tables["measured"].distinct("dim"))
     sizes = dict(zip(dims, marks.SIZES[-len(dims) :], strict=True))
-    figure, panels = marks.panels_by(tables["measured"], "rank_fraction")
-    for axes, fraction in panels:
+    figure, panels = marks.panels_by(tables, "rank_fraction")
+    for axes, fraction, parts in panels:
         for (dim, size), (code, _, _) in product(sizes.items(), marks.PROBLEMS):
-            part = marks.part_of(
-                tables["measured"], rank_fraction=fraction, dim=dim, decoupled=code
-            )
+            part = marks.part_of(parts["measured"], dim=dim, decoupled=code)
             if len(part):
                 look = {**size, **marks.BARS, **(_OPEN if code else _FILLED)}
                 spread = part[f"{column}_std"] if code else None
@@ -242,11 +239,11 @@ def _panels_by_rank(
     last.plot([], [], **mark, **_FILLED, label="full marks: original")
     last.plot([], [], **mark, **_OPEN, label="open marks: decoupled (±1 s.d.)")
     last.plot([], [], color=GREY, linewidth=1.3, label="lines: theory, decoupled")
-    for axes, fraction in panels:
-        edges = marks.part_of(tables["thresholds"], rank_fraction=fraction)
+    for axes, _, parts in panels:
         for edge, name in _EDGE_NAMES.items():
             # Limits do not depend on the dimension; sizes do, and the largest comes last.
-            axes.axvline(edges[edge][-1], **marks.EDGES[edge], label=name, zorder=1)
+            place = parts["thresholds"][edge][-1]
+            axes.axvline(place, **marks.EDGES[edge], label=name, zorder=1)
         axes.set_ylim(0, top)
     return figure, last
 
