@@ -227,17 +227,15 @@ def test_the_record_of_a_threshold_has_the_instances_that_were_measured(tmp_path
 
 
 STARTED = """
-from contextlib import contextmanager
 from pathlib import Path
-from simonides.experiments import thresholds
+from simonides.experiments import local
 
-@contextmanager
-def started(deaf=thresholds._deaf):
-    with deaf():
-        yield
-    Path("at-work-0").touch()
+class Started(local.subprocess.Popen):
+    def __init__(self, *arguments, **options):
+        super().__init__(*arguments, **options)
+        Path("at-work-0").touch()
 
-thresholds._deaf = started
+local.subprocess.Popen = Started
 """
 """Leaves a file behind when processes have been asked for, and are being started."""
 
