@@ -112,3 +112,16 @@ def test_nothing_more_is_tried_once_all_facts_are_stored(facts, all_fit, monkeyp
     assert hebbian(problem).recalled < facts
     assert bool(storing.outcome().stored.all()) == all_fit
     assert (len(tried) == 1) == all_fit
+
+
+@pytest.mark.parametrize("method", ["feasibility", "margin", "cross_entropy", "gradient"])
+def test_out_of_time_the_best_so_far_is_kept_and_said(method):
+    X, Y = gaussian(200, 10)
+    memory = AssociativeMemory(method, time_limit=0)
+    with pytest.warns(NotAllStoredWarning, match="the time limit ended the search"):
+        memory.fit(X, Y)
+    assert memory.weights_.shape == (10, 10)
+    assert memory.n_stored_ == 200 - len(memory.failed_)
+    with pytest.raises(ValueError, match="time_limit = -1 must be"):
+        memory.set_params(time_limit=-1).fit(X, Y)
+    assert AssociativeMemory(method, time_limit=600).fit(X[:20], Y[:20]).n_stored_ == 20

@@ -31,7 +31,7 @@ def test_a_rule_finds_the_same_from_a_file(tmp_path, method, facts, dtype):
     streamed = AssociativeMemory(method, rank=6).fit(mapped(tmp_path / "x.npy", X), Y)
     np.testing.assert_allclose(streamed.weights_, whole.weights_, atol=1e-9)
     np.testing.assert_array_equal(streamed.failed_, whole.failed_)
-    limited = AssociativeMemory(method, rank=6, max_memory=10**6).fit(X, Y)
+    limited = AssociativeMemory(method, rank=6, max_memory=10**7).fit(X, Y)
     np.testing.assert_allclose(limited.weights_, whole.weights_, atol=1e-9)
 
 

@@ -58,7 +58,11 @@ class AssociativeMemory(LinearRecall):
     normalize_outputs : bool
         Score against outputs of unit length.
     max_memory : int, optional
-        Bytes that fitting may take beside the facts.
+        Bytes by which fitting may make the process grow beside the facts given; what would take more is
+        refused.
+    time_limit : float, optional
+        Seconds after which the search ends with the best weights by then, which the warning says. Rules,
+        and methods of yours that do not take it, end when they end.
     random_state : int, Generator or RandomState, optional
         Seed of what is drawn; None is seed 0.
     progress : bool
@@ -101,6 +105,7 @@ class AssociativeMemory(LinearRecall):
         whiten: bool = False,
         normalize_outputs: bool = False,
         max_memory: int | None = None,
+        time_limit: float | None = None,
         random_state: Any = None,
         progress: bool = False,
     ) -> None:
@@ -110,6 +115,7 @@ class AssociativeMemory(LinearRecall):
         self.whiten = whiten
         self.normalize_outputs = normalize_outputs
         self.max_memory = max_memory
+        self.time_limit = time_limit
         self.random_state = random_state
         self.progress = progress
 
@@ -324,6 +330,7 @@ class AssociativeMemory(LinearRecall):
             self.whiten,
             self.normalize_outputs,
             self.max_memory,
+            self.time_limit,
             seed_of(self.random_state),
         )
 
@@ -337,7 +344,7 @@ class AssociativeMemory(LinearRecall):
         if keyboard.interrupted:  # another interrupt, from here on, is the end
             self._keep(facts, storing.outcome(), like)
         interrupted = keyboard.interrupted or storing.interrupted
-        message = self._shortfall(recipe, interrupted)
+        message = self._shortfall(recipe, interrupted, storing.timed_out)
         if interrupted:
             message = message or "all facts are stored"
             raise KeyboardInterrupt(f"the memory holds the best weights by then: {message}")
@@ -362,7 +369,7 @@ class AssociativeMemory(LinearRecall):
         self.load_ = outcome.load
         self.n_iter_ = outcome.solution.steps
 
-    def _shortfall(self, recipe: Recipe, interrupted: bool) -> str:
+    def _shortfall(self, recipe: Recipe, interrupted: bool, timed_out: bool) -> str:
         """Return what is to be said of facts that are not stored, or nothing."""
         facts, proof = self.facts_, self.certificate_
         if self.n_stored_ == len(facts.targets):
@@ -378,6 +385,7 @@ class AssociativeMemory(LinearRecall):
             strict=recipe.solver.strict,
             refuted=proof is not None and proof.claim is Claim.NOT_STORABLE,
             interrupted=interrupted,
+            timed_out=timed_out,
         )
 
     def __sklearn_tags__(self) -> Any:

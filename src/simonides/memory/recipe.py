@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,7 +34,9 @@ class Recipe:
     whiten: bool = False
     normalize_outputs: bool = False
     max_memory: int | None = None
+    time_limit: float | None = None
     seed: int = 0
+    deadline: float | None = None
     watch: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
@@ -50,9 +53,24 @@ class Recipe:
                 )
         if self.max_memory is not None:
             arguments.whole("max_memory", self.max_memory, remedy="pass a number of bytes")
+        if self.time_limit is not None:
+            arguments.real(
+                "time_limit", self.time_limit, least=0, remedy="pass a number of seconds"
+            )
         for name in ("whiten", "normalize_outputs"):
             if not isinstance(getattr(self, name), bool | np.bool_):
                 raise arguments.refuse(name, getattr(self, name), "True or False", "choose one")
+
+    def begun(self, watch: Callable[[Progress], None] | None) -> Recipe:
+        """Return the recipe of a search that begins now and is watched."""
+        limit = self.time_limit
+        deadline = None if limit is None else time.monotonic() + limit
+        return replace(self, watch=watch, deadline=deadline)
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the search is to end, none below zero; None without a limit."""
+        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
 
     @property
     def solver(self) -> Method:

@@ -48,14 +48,16 @@ def shortfall(
     strict: bool = True,
     refuted: bool = False,
     interrupted: bool = False,
+    timed_out: bool = False,
 ) -> str:
     """Return how many facts are not stored, and how that compares with theory.
 
     ``clashes`` are pairs of rows with equal inputs and different targets, ``empty`` rows of zeros.
     ``strict`` says that the method looks for weights that store all, ``refuted`` that there are none, as
-    was proved, ``interrupted`` that the search was not left to end.
+    was proved, ``interrupted`` and ``timed_out`` that the search was not left to end.
     """
     lost = f"{facts - stored:,} of {facts:,} facts are not stored (failed_ lists them): "
+    lost += "the time limit ended the search, these are the best weights by then; " * timed_out
     reasons = ([_contradiction(clashes)] if clashes else []) + ([_nothing(empty)] if empty else [])
     if reasons:
         lost += "; ".join(reasons)
@@ -72,7 +74,7 @@ def shortfall(
         wishes[1:1] = ["a higher rank"] if setting.rank is not None else []
         wishes[-1:-1] = ["a smaller margin"] if setting.margin > 0 else []
         return f"{lost}, the request is {over:.1%} above; {', '.join(wishes[:-1])} or {wishes[-1]}"
-    if interrupted:
+    if interrupted or timed_out:
         return f"{lost}, and the search was stopped before its end; fit again and let it end"
     if not strict:
         return f"{lost}, so {_better(capacity)}"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides.certificate import Claim
-from simonides.memory.budget import refuse_if_too_large, streams
+from simonides.memory.budget import streams, within
 from simonides.memory.scoring import Scorer, leading
 from simonides.memory.streaming import MappedProblem, streamed
 from simonides.problems import checked
@@ -73,23 +73,25 @@ class Storing:
         self._best: Solution | None = None
         self._stored: Any = None  # which facts the best stores, once that is known
         self._certificate: Certificate | None = None
-        self.interrupted = False
+        self.interrupted = self.timed_out = False
 
     def search(self, *, progress: bool = False) -> None:
         """Look for weights that store all facts, or most of them, and prove what can be."""
         with _facts_bar(len(self._facts.targets), shown=progress) as watch:
-            self._search(replace(self._recipe, watch=watch))
+            self._search(self._recipe.begun(watch))
 
     def _search(self, recipe: Recipe) -> None:
         facts = self._facts
         setting = setting_of(facts, recipe)
-        if streams(facts, recipe):
-            mapped = MappedProblem.of(facts, normalize=recipe.normalize_outputs)
-            solution = streamed(mapped, recipe.solver, recipe.watch)
-            self._prove(mapped, self._take(_cut(solution, recipe.rank)))
-            return
-        refuse_if_too_large(facts, recipe)
-        problem = facts.problem(recipe.normalize_outputs)
+        with within(facts, recipe):
+            if streams(facts, recipe):
+                mapped = MappedProblem.of(facts, normalize=recipe.normalize_outputs)
+                solution = streamed(mapped, recipe.solver, recipe.watch)
+                self._prove(mapped, self._take(_cut(solution, recipe.rank)))
+            else:
+                self._search_all(facts.problem(recipe.normalize_outputs), recipe, setting)
+
+    def _search_all(self, problem: OriginalProblem, recipe: Recipe, setting: Setting) -> None:
         solution = self._take(attempt(problem, recipe, self._start))
         # Before other weights replace these, whose multipliers are about all facts.
         self._prove(problem, solution)
@@ -113,21 +115,25 @@ class Storing:
 
     def _over(self) -> bool:
         """Return whether there is nothing more to look for, or no time."""
-        return self.interrupted or bool(np.all(self._stored))
+        return self.interrupted or self.timed_out or bool(np.all(self._stored))
 
     def _take(self, solution: Solution) -> Solution:
         """Hold a solution to be the best, then look what it stores."""
         self._best, self._stored = solution, None
-        self.interrupted |= solution.interrupted
+        self._note(solution)
         self._stored = self._stores(solution)
         return solution
 
     def _compare(self, solution: Solution) -> None:
         """Hold a solution to be the best if it stores more than that."""
-        self.interrupted |= solution.interrupted
+        self._note(solution)
         stored = self._stores(solution)
         if np.count_nonzero(stored) > np.count_nonzero(self._stored):
             self._best, self._stored = solution, stored
+
+    def _note(self, solution: Solution) -> None:
+        self.interrupted |= solution.interrupted
+        self.timed_out |= solution.timed_out
 
     def _stores(self, solution: Solution) -> Truths:
         facts = self._facts
@@ -177,6 +183,7 @@ def attempt(problem: SharedProblem, recipe: Recipe, start: Reals | None = None) 
         start=begin,
         seed=recipe.seed,
         watch=recipe.watch,
+        time_limit=recipe.seconds_left,
     )
     if whitening is not None:
         factors = solution.factors
@@ -194,7 +201,13 @@ def largest_subset(problem: OriginalProblem, recipe: Recipe, guess: float) -> It
 
     ``guess`` is about how many may fit.
     """
-    trained = cross_entropy(problem, rank=recipe.rank, seed=recipe.seed, watch=recipe.watch)
+    trained = cross_entropy(
+        problem,
+        rank=recipe.rank,
+        seed=recipe.seed,
+        watch=recipe.watch,
+        time_limit=recipe.seconds_left,
+    )
     yield trained
     order = _easiest_first(problem, trained)
     start: Reals | None = None
@@ -210,7 +223,7 @@ def largest_subset(problem: OriginalProblem, recipe: Recipe, guess: float) -> It
             low, start = trial, solution.weights
         else:
             high = trial
-        if fits or solution.interrupted:
+        if fits or solution.cut_short:
             yield solution
         if high - low <= max(1, _RESOLUTION * low):
             break

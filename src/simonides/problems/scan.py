@@ -9,6 +9,7 @@ rounding is small against what is looked for; then gaps and spans are computed i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
 
@@ -254,11 +255,20 @@ class Screen:
         return scan.where(gaps <= self.threshold * sizes)
 
 
+MOST_PAIRS = ContextVar("MOST_PAIRS", default=float("inf"))
+"""Close pairs that any pass may collect, where memory is limited: they are what grows."""
+
+
+class TooManyPairsError(MemoryError):
+    """More pairs are close than the memory that is allowed can hold."""
+
+
 class PairCount:
     """A count of what several threads find, to give up early once it is above a limit."""
 
     def __init__(self, most: float) -> None:
-        self.most, self._seen = most, 0
+        self._allowed = MOST_PAIRS.get()
+        self.most, self._seen = min(most, self._allowed), 0
 
     @property
     def exceeded(self) -> bool:
@@ -271,6 +281,8 @@ class PairCount:
 
     def settle(self, blocks: Sequence[Any]) -> bool:
         """Return whether the blocks are complete and within the limit, whatever threads missed."""
+        if self._seen > self._allowed:
+            raise TooManyPairsError(f"more than {self._allowed:,.0f} pairs are close")
         whole = all(block is not None for block in blocks)
         return whole and sum(int(block[0].sum()) for block in blocks) <= self.most
 
