@@ -66,7 +66,10 @@ class _Files(IndexDataCacheFile):
         digest, pickled = content[:_DIGEST], content[_DIGEST:]
         if hashlib.sha256(pickled).digest() == digest:
             return pickle.loads(pickled)
-        _say(f"compiled code in {path} was damaged, or left by another version: compiled again")
+        if not content.startswith(
+            pickle.PROTO
+        ):  # as the compiler by itself writes it, without a digest
+            _say(f"compiled code in {path} was damaged: compiled again")
         return None
 
     def _write(self, path: str, content: Any) -> None:

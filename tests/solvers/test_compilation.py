@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import pickle
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -137,10 +138,17 @@ def test_damaged_compiled_code_is_compiled_again_once_and_said(doubling, suffix,
     assert [doubling(), doubling()] == [1, 0]
     (path,) = (tmp_path / "cache").rglob(f"*{suffix}")
     path.write_bytes(damage(path.read_bytes()))
-    with pytest.warns(RuntimeWarning, match="was damaged, .* compiled again") as notes:
+    with pytest.warns(RuntimeWarning, match="was damaged: compiled again") as notes:
         assert doubling() == 1
     assert len(notes) == 1
     assert doubling() == 0
+
+
+def test_code_that_the_compiler_kept_by_itself_is_replaced_without_a_word(doubling, tmp_path):
+    doubling()
+    for path in (tmp_path / "cache").rglob("*.nb?"):
+        path.write_bytes(pickle.dumps("0.60.0"))
+    assert [doubling(), doubling()] == [1, 0]
 
 
 def test_code_that_cannot_be_kept_is_compiled_all_the_same(doubling, tmp_path, monkeypatch):
