@@ -36,6 +36,7 @@ def spec(tmp_path):
     return str(path)
 
 
+@pytest.mark.slow
 def test_run_status_and_export_agree(spec, tmp_path):
     out, file = str(tmp_path / "run"), tmp_path / "rows.csv"
     found = answer("run", spec, "--out", out, "--workers", "1")

@@ -14,6 +14,7 @@ from simonides.solvers.rules.hebbian import hebbian
 from simonides.solvers.training.cross_entropy import cross_entropy
 
 
+@pytest.mark.slow
 def test_beyond_capacity_most_is_stored_and_the_rest_named():
     X, Y = gaussian(60, 12)
     with pytest.warns(NotAllStoredWarning, match=r"of 60 facts .* \d+\.\d% above"):
@@ -87,6 +88,7 @@ def test_a_rule_that_stores_less_says_what_would_store_more():
         fitted(20, 12, method="hebbian")
 
 
+@pytest.mark.slow
 def test_beyond_capacity_at_bounded_rank():
     X, Y = gaussian(40, 12)
     with pytest.warns(NotAllStoredWarning):

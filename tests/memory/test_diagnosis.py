@@ -49,6 +49,7 @@ def test_the_spectrum_of_a_narrow_memory_is_cut_at_its_rank():
     assert np.count_nonzero(found.singular_values_theory) == 5
 
 
+@pytest.mark.slow
 def test_pictures_draw_what_was_found(tmp_path):
     X, Y = gaussian(60, 12)
     with pytest.warns(NotAllStoredWarning):

@@ -96,6 +96,7 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_raises(case):
     assert fitted >= SAMPLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", ["add", "forget"])
 def test_an_interrupted_change_leaves_the_memory_before_or_after_it(change):
     X, Y = gaussian(12, 6)

@@ -90,6 +90,7 @@ def test_above_capacity_the_remedies_are_those_there_are(options, remedy):
     assert re.search(r"the request is \d+\.\d% above; take", message)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("margin", [1.2, 1.5])  # kept are the weights first found, and others
 def test_a_margin_that_is_not_met_leaves_nothing_to_prove(margin):
     X, Y = gaussian(30, 20)
@@ -116,6 +117,7 @@ def test_a_proof_is_of_the_weights_that_are_kept():
     assert verify(memory.certificate_, memory.problem()).valid
 
 
+@pytest.mark.slow
 def test_factors_that_only_the_second_search_finds_are_proved():
     X, Y = gaussian(14, 12, seed=3)
     first = attempt(OriginalProblem(X, Y), Recipe(rank=2))
@@ -127,6 +129,7 @@ def test_factors_that_only_the_second_search_finds_are_proved():
     assert verify(memory.certificate_, memory.problem()).valid
 
 
+@pytest.mark.slow
 def test_a_search_for_factors_that_fails_blames_no_facts():
     with pytest.warns(NotAllStoredWarning, match="search may miss factors") as caught:
         memory = AssociativeMemory(rank=1).fit(*gaussian(5, 8))
@@ -134,6 +137,7 @@ def test_a_search_for_factors_that_fails_blames_no_facts():
     assert STRUCTURE not in str(caught[0].message)
 
 
+@pytest.mark.slow
 def test_random_facts_just_below_capacity_are_not_called_structured():
     with pytest.warns(NotAllStoredWarning, match="just below theory.*scatter") as caught:
         memory = AssociativeMemory().fit(*gaussian(39, 12))

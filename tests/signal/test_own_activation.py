@@ -80,6 +80,7 @@ def test_a_diagram_is_what_single_networks_are(outside):
     assert diagram.names()[1][1] == single.outcome
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_it(outside):
     code = "from simonides.cli import main; main()"
     sizes = ("--layers", "2", "--dim", "32", "--tokens", "8", "--activation", "own_erf:ERF")
