@@ -33,6 +33,12 @@ Kind = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds after which the best so far is the answer.")
 ]
+Workers = Annotated[
+    int | None, typer.Option(help="Processes to share the work (default: one per core).")
+]
+RetryFailed = Annotated[
+    bool, typer.Option("--retry-failed", help="Measure tasks that failed once more.")
+]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Plot = Annotated[str | None, typer.Option(help="Draw a picture: FILE.png, .svg or .pdf.")]
 

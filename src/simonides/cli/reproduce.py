@@ -32,12 +32,8 @@ def reproduce(
     out: Annotated[
         str, typer.Option(help="Folder of the report and its records.")
     ] = "reproduction",
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to share the work (default: one per core).")
-    ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Measure tasks that failed once more.")
-    ] = False,
+    workers: options.Workers = None,
+    retry_failed: options.RetryFailed = False,
     time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
 ) -> None:

@@ -30,15 +30,11 @@ _SOME_FAILED = 1
 def run(
     spec: Annotated[str, typer.Argument(metavar="SPEC", help="What to measure: FILE.toml.")],
     out: Annotated[str, typer.Option(help="Folder to keep the results in.")],
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to share the work (default: one per core).")
-    ] = None,
+    workers: options.Workers = None,
     dask: Annotated[
         str | None, typer.Option(help="Run on the Dask cluster with this scheduler address.")
     ] = None,
-    retry_failed: Annotated[
-        bool, typer.Option("--retry-failed", help="Measure tasks that failed once more.")
-    ] = False,
+    retry_failed: options.RetryFailed = False,
     memory_limit: Annotated[
         int | None, typer.Option(help="Megabytes each process may allocate (default: any).")
     ] = None,

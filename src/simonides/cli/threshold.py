@@ -44,9 +44,7 @@ def threshold(
     drawn: Instances,
     instances: Annotated[int, typer.Option(help="Instances to measure.")] = 20,
     seed: Annotated[int, typer.Option(help="Seed of the first instance; others follow.")] = 0,
-    workers: Annotated[
-        int | None, typer.Option(help="Processes to share the work (default: one per core).")
-    ] = None,
+    workers: options.Workers = None,
     time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
 ) -> None:

@@ -134,14 +134,10 @@ def _solve(task: Task, facts: int) -> Measurement:
         margin_lower=solution.margin_lower if method.proves else None,
         margin_upper=solution.margin_upper if method.proves else None,
         norm=float(np.linalg.norm(weights)),
-        target_mean=laws.target.mean,
-        target_std=laws.target.std,
-        best_rival_mean=laws.best_rival.mean,
-        best_rival_std=laws.best_rival.std,
-        rival_mean=laws.rival.mean,
-        rival_std=laws.rival.std,
         singular_values=values / np.sqrt(np.mean(values**2)),
-        target_counts=laws.target.counts,
-        best_rival_counts=laws.best_rival.counts,
-        rival_counts=laws.rival.counts,
+        **{
+            f"{whose}_{number}": value
+            for whose, scores in vars(laws).items()
+            for number, value in vars(scores).items()
+        },
     )
