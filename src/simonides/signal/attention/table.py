@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import math
 import warnings
-import zipfile
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -28,6 +27,7 @@ import numpy as np
 from platformdirs import user_cache_path
 from scipy.interpolate import CubicSpline, RectBivariateSpline
 
+from simonides.reading import read_arrays
 from simonides.signal.attention.softmax import (
     AttentionStatistics,
     checked_tokens,
@@ -165,10 +165,9 @@ def attention_table(tokens: float) -> AttentionTable:
 def _read(path: Path, tokens: float) -> AttentionTable | None:
     """Return a kept table; None if it cannot be read, or was cut short by an accident."""
     try:
-        # Opened here, so that it is closed again also where it is no archive.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as arrays:
-            return AttentionTable(tokens, arrays["row_values"], arrays["pair_values"])
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
+        arrays = read_arrays(path)
+        return AttentionTable(tokens, arrays["row_values"], arrays["pair_values"])
+    except (OSError, KeyError, ValueError):
         return None
 
 

@@ -7,17 +7,16 @@ measured, not taken from the configuration, so that any initialisation can be pu
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import warnings
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.reading import expecting, read_json
 from simonides.signal.critical import beta_of_std
 from simonides.signal.maps.activations import ACTIVATIONS
 from simonides.signal.maps.architecture import Architecture, Norm
@@ -25,6 +24,7 @@ from simonides.signal.notes import PoorTheoryWarning
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from simonides.failures import BadArgumentError
     from simonides.signal.maps.activations import Activation
@@ -96,17 +96,14 @@ def read_config(path: str | Path, **changes: Any) -> Architecture:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> path = Path(tempfile.mkdtemp()) / "config.json"
     >>> _ = path.write_text('{"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12}')
     >>> read_config(path, tokens=1024).norm
     'pre'
     """
-    try:
-        config = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (ValueError, RecursionError):  # no JSON, no UTF-8, too long a number, too deep
-        config = None
-    if not isinstance(config, dict):
-        raise arguments.refuse("config", str(path), "a JSON object", "pass a model's config.json")
+    with expecting("config", path, "a JSON file with an object", "pass a model's config.json"):
+        config = read_json(path)
     return of_config(config, **changes)
 
 
