@@ -245,21 +245,14 @@ class _Descent:
         place, loss = state.point.place, state.point.loss
         if state.precision == "float32" and not self._settled(state):
             loss = self.at(place).point.loss
-        weights, factors = _coloured(whitening, form.weights(place), form.factors(place))
+        weights, factors = form.weights(place), form.factors(place)
+        if whitening is not None and factors is not None:
+            factors = whitening.factors_back(*factors)
+            weights = factors[0] @ factors[1].T
+        elif whitening is not None:
+            weights = whitening.weights_back(weights)
         solution = Solution.of_weights(self.problem, weights, status, self.each)
         return replace(solution, factors=factors, loss=loss)
-
-
-def _coloured(
-    whitening: Whitening | None, weights: Reals, factors: tuple[Reals, Reals] | None
-) -> tuple[Reals, tuple[Reals, Reals] | None]:
-    """Return weights and factors for the problem as it was given."""
-    if whitening is None:
-        return weights, factors
-    if factors is None:
-        return whitening.weights_back(weights), None
-    left, right = whitening.factors_back(*factors)
-    return left @ right.T, (left, right)
 
 
 def _start(
