@@ -179,3 +179,9 @@ def test_rows_are_found_again_in_the_order_of_the_spec(tmp_path):
 def test_more_combinations_than_anyone_reads_are_refused():
     with pytest.raises(BadArgumentError, match="at most 1,000,000 combinations, not 2,000,000"):
         Spec.of({**KEYS, "dims": list(range(1, 1001)), "facts": list(range(1, 2001))})
+
+
+def test_where_no_process_can_start_that_is_said_and_nothing_lost(kept):
+    with pytest.raises(ChildProcessError, match="3 worker processes in a row ended before"):
+        run(SPEC, kept, workers=1, memory_limit=10**6, retry_failed=True)
+    assert status(kept).failed == 6

@@ -67,6 +67,15 @@ def test_an_interrupt_leaves_what_was_measured_with_the_watcher():
     assert [len(part.facts) for part in told] == [1, 2]
 
 
+def test_out_of_time_the_first_instances_are_the_answer():
+    measured = measure_thresholds(6, instances=3, workers=1, time_limit=0)
+    assert (measured.facts, measured.timed_out) == ((), True)
+    assert math.isnan(measured.mean.value)
+    whole = measure_thresholds(6, instances=2, workers=1, time_limit=600)
+    assert whole.facts == measure_thresholds(6, instances=2, workers=1).facts
+    assert not whole.timed_out
+
+
 def test_any_thread_may_measure():
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(measure_thresholds, 5, instances=1, workers=1).result().facts
@@ -78,6 +87,7 @@ def test_any_thread_may_measure():
         ({"instances": 0}, "instances = 0"),
         ({"workers": 0}, "workers = 0"),
         ({"seed": -1}, "seed = -1"),
+        ({"time_limit": -1}, "time_limit = -1"),
         ({"rank": 9}, "rank = 9"),
         ({"ensemble": "zipf"}, "candidates = None"),
         ({"dim_in": 10**12}, "memory"),
