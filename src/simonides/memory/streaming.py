@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from simonides.memory.facts import Facts
     from simonides.problems.problem import Problem
     from simonides.solvers.methods import Method
+    from simonides.threads import Each
 
 _ARRAYS_PER_BLOCK = 4
 """A check holds so many arrays of a block's inputs, images and scores at once."""
@@ -86,7 +87,7 @@ class CompressedFacts:
         """Return what the weights make of every input."""
         return np.asarray(self.inputs @ weights.T)
 
-    def recall(self, _images: Reals) -> Recall:
+    def recall(self, _images: Reals, _each: Each = map) -> Recall:
         """Return that nothing is known."""
         return Recall(0, -np.inf)
 
