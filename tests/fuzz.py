@@ -40,7 +40,7 @@ sys.path.append(str(Path(__file__).parent / "solvers"))
 from definition import linear_program_stores
 
 LONGEST = 60
-"""Seconds that a file may take before it counts as a hang; on an idle machine none takes a hundredth."""
+"""Seconds that a file may take before it counts as a hang: generous, so that a busy machine is none."""
 
 SPEC = """
 problem = ["original", "decoupled"]

@@ -25,7 +25,7 @@ LONGEST_HEADER = 100_000_000
 """Bytes; the format's own limit."""
 
 _LONGEST_NAME = 1_000
-"""Characters of a tensor's name, which is printed: ten times what models have."""
+"""Characters of a tensor's name, which is printed: any name that a person reads is far shorter."""
 
 _FLOATS = {
     "F64": 64, "F32": 32, "F16": 16, "BF16": 16, "F8_E4M3": 8, "F8_E5M2": 8, "F8_E8M0": 8,
