@@ -259,6 +259,7 @@ def test_running_out_of_memory_is_reported_in_one_line():
     assert "ask for less" in line
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_reported_in_one_line():
     full = Path("/dev/full")
     if not full.exists():
@@ -273,6 +274,7 @@ def test_a_full_disk_is_reported_in_one_line():
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_is_no_error():
     command = [PROGRAM, "theory", "hebbian", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:

@@ -62,6 +62,7 @@ def test_a_disk_that_fills_up_does_not_take_the_verdict_along(tmp_path, older, s
     assert [path.read_bytes() for path in tmp_path.iterdir()] == ([older] if older else [])
 
 
+@pytest.mark.slow
 def test_without_a_proof_an_older_file_stays_and_the_answer_says_so(printed, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     proof = Path("proof.npz")

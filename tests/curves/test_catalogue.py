@@ -27,12 +27,14 @@ def test_an_unknown_curve_is_refused_with_the_list():
         curve("spectra")
 
 
+@pytest.mark.slow
 def test_load_falls_towards_one_half():
     table = storage.load(100)
     assert np.all(np.diff(table["load"]) < 0)
     assert np.all(table["load"] > table.settings["limit"])
 
 
+@pytest.mark.slow
 def test_price_lies_below_its_leading_order_without_margin():
     table = storage.price(100).where("margin", 0.0)
     assert np.all(table["price"] < table["leading_order"])
@@ -40,6 +42,7 @@ def test_price_lies_below_its_leading_order_without_margin():
     assert ratio[-1] > ratio[len(ratio) // 2]
 
 
+@pytest.mark.slow
 def test_margin_falls_to_zero_at_capacity():
     table = storage.margin(50)
     assert np.all(np.diff(table["margin"]) < 0)
@@ -53,6 +56,7 @@ def test_scores_are_densities():
         assert np.sum(table[name]) * step == pytest.approx(1.0, abs=2e-3), name
 
 
+@pytest.mark.slow
 def test_around_passes_through_the_asked_point():
     setting = Setting(80, 120, rank=10)
     table = storage.around(setting)

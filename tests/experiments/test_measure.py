@@ -147,6 +147,7 @@ def test_only_cross_entropies_are_losses():
     assert measure(replace(TASK, solver="hebbian")).recalled == hebbian(TASK.draw(40)).recalled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fraction", [1.0, 0.5])
 def test_a_threshold_is_that_of_the_instance(fraction):
     task = replace(TASK, dim=6, facts=None, solver="threshold", rank_fraction=fraction)

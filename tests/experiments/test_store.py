@@ -204,6 +204,7 @@ def read_again(folder, kind):
     return {"rows": rows, "arrays": arrays}[kind](folder)
 
 
+@pytest.mark.slow
 def test_a_damaged_batch_is_measured_again(tmp_path):
     out = tmp_path / "run"
     run(SPEC, out, workers=1)

@@ -54,6 +54,7 @@ def test_the_problem_the_rank_and_the_candidates_are_heeded():
         assert other.facts != plain.facts, options
 
 
+@pytest.mark.slow
 def test_an_interrupt_leaves_what_was_measured_with_the_watcher():
     told = []
 
@@ -67,6 +68,7 @@ def test_an_interrupt_leaves_what_was_measured_with_the_watcher():
     assert [len(part.facts) for part in told] == [1, 2]
 
 
+@pytest.mark.slow
 def test_out_of_time_the_first_instances_are_the_answer():
     measured = measure_thresholds(6, instances=3, workers=1, time_limit=0)
     assert (measured.facts, measured.timed_out) == ((), True)

@@ -81,6 +81,7 @@ def test_a_method_of_ones_own_is_proved_and_trained_by():
     assert answer("decide", *drawn, "--method", "granary:centred_hebbian")["verdict"] == "storable"
 
 
+@pytest.mark.slow
 def test_a_loss_of_ones_own_is_trained_and_predicted(monkeypatch):
     drawn = ["--dim", "10", "--facts", "60", "--steps", "300"]
     plain, sharp = (answer("train", *drawn, *loss) for loss in ([], ["--loss", "granary:Sharper"]))

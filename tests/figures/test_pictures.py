@@ -76,6 +76,7 @@ def test_series_differ_in_dash_so_that_grey_print_is_readable():
     assert len({style["linestyle"] for style in SERIES}) == len(SERIES)
 
 
+@pytest.mark.slow
 def test_the_same_table_gives_the_same_file(tmp_path):
     table = mechanism.spectrum(50)
     first = save(draw(table), tmp_path / "a.svg").read_bytes()

@@ -60,6 +60,7 @@ def test_directions_that_are_merely_close_are_two():
     assert opposed(rows, np.arange(len(rows))) == (0, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")
 def test_rows_that_differ_in_the_last_bit_are_taken_at_their_word():
     X, Y = gaussian(20, 12)

@@ -85,6 +85,7 @@ def test_normalised_outputs_win_by_direction_alone():
     assert memory.score(X, Y) == 1
 
 
+@pytest.mark.slow
 def test_a_margin_is_asked_of_every_fact():
     memory, X, Y = fitted(30, 20, margin=0.5)
     scores = memory.decision_function(X)
@@ -136,6 +137,7 @@ def test_clones_and_pickles():
     np.testing.assert_array_equal(thawed.decision_function(X), memory.decision_function(X))
 
 
+@pytest.mark.slow
 def test_in_a_pipeline_and_under_cross_validation():
     rng = np.random.default_rng(0)
     outputs = rng.standard_normal((5, 8))

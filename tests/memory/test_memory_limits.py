@@ -43,6 +43,7 @@ grown("feasibility", 20_000, 100, 2_000, 300)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="the largest size is not known there")
 def test_no_more_is_taken_than_was_allowed():
     ended = subprocess.run(

@@ -236,6 +236,7 @@ def test_who_maps_does_not_matter(kind):
         assert other.recalled == plain.recalled
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(0, 2**32 - 1),

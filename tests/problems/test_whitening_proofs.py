@@ -107,6 +107,7 @@ def test_storability_does_not_change(facts, dim_in, dim_out, candidates, spread)
             assert decide(problem).verdict is expected
 
 
+@pytest.mark.slow
 def test_both_sides_of_the_threshold_are_tried():
     verdicts = [
         decide(whitened(skewed(facts, 6, spread=1e4, seed=seed)[1])[0]).verdict
@@ -116,6 +117,7 @@ def test_both_sides_of_the_threshold_are_tried():
     assert min(verdicts.count(Verdict.STORABLE), verdicts.count(Verdict.NOT_STORABLE)) >= 4
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("facts", "limit"), [(30, 100), (36, 30), (50, 30)])
 def test_deciding_takes_fewer_steps(facts, limit):
     before, after = 0, 0

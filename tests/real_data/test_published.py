@@ -13,6 +13,7 @@ from simonides.estimate import Estimate
 from simonides.solvers.deciding.threshold import Threshold
 
 
+@pytest.mark.slow
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     results = json.loads(published.RESULTS.read_text())
     assert set(results) == {"layers", "cities", "tokens"}

@@ -70,6 +70,7 @@ def written(tmp_path_factory):
     return write_report(out, found), tables
 
 
+@pytest.mark.slow
 def test_the_page_is_well_formed(written):
     path, _ = written
     open_tags = []

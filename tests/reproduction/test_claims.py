@@ -80,6 +80,7 @@ def thresholds(results, of):
     return Changed(results, change)
 
 
+@pytest.mark.slow
 def test_every_claim_is_checked_from_a_run(results):
     claims = claims_of(results, SWEEPS)
     assert len({claim.name for claim in claims}) == len(claims) == 17

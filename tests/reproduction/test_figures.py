@@ -102,6 +102,7 @@ def test_theory_is_drawn_through_many_sizes(results):
     assert np.max(dims[1:] / dims[:-1]) < 1.35
 
 
+@pytest.mark.slow
 def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
     tables = FIGURES["4"].tables(results)
     (line,) = (
@@ -113,6 +114,7 @@ def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
     np.testing.assert_allclose(line.get_ydata(), np.exp(-(x**2) / 2) / math.sqrt(2 * math.pi))
 
 
+@pytest.mark.slow
 def test_laws_of_figure_4_are_whole_and_smooth_in_every_regime(results):
     theory = FIGURES["4"].tables(results)["theory"]
     step = SCORE_GRID[1] - SCORE_GRID[0]
@@ -191,6 +193,7 @@ def test_the_difference_is_that_of_the_two_thresholds(results):
     assert excess == pytest.approx(original / decoupled - 1)
 
 
+@pytest.mark.slow
 def test_histograms_are_densities(results):
     for name in ("4", "D.1"):
         table = FIGURES[name].tables(results)["measured"]

@@ -23,6 +23,7 @@ from simonides.reproduction.catalogue import chosen
 from simonides.reproduction.run import Began, reproduce, sweeps_for
 
 
+@pytest.mark.slow
 def test_a_figure_is_redone_in_one_call(tmp_path):
     small = spec("original", (4,), ("threshold",), 2, rank_fractions=(0.5, 1.0))
     plan = replace(TINY, sweeps=TINY.sweeps | {"bounded": (small,)})
@@ -114,6 +115,7 @@ def clock(monkeypatch):
     return hands
 
 
+@pytest.mark.slow
 def test_figures_that_are_done_in_time_are_reported(tmp_path, clock):
     def watch(event):
         clock.now = math.inf
@@ -159,6 +161,7 @@ def test_a_negative_time_limit_is_refused_before_anything_is_written(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_one_figure_does_not_replace_the_report_of_a_whole_run(tmp_path):
     reproduce(TINY, ["C.2"], tmp_path, workers=1)
     marker = tmp_path / "reproduction.json"
@@ -179,6 +182,7 @@ def test_only_a_whole_run_measures_for_all_claims():
     assert sweeps_for(chosen(["1"])) == ["accuracy"]
 
 
+@pytest.mark.slow
 def test_listing_figures_and_curves_does_not_load_matplotlib():
     code = (
         "import sys, simonides.reproduction.catalogue, simonides.curves.catalogue\n"

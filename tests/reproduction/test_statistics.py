@@ -131,6 +131,7 @@ def parts(rng, shift, each, count=4):
     }
 
 
+@pytest.mark.slow
 def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
     rng = np.random.default_rng(6)
     found = {
@@ -148,6 +149,7 @@ def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
         assert "for want of" not in found[shift, 9].words
 
 
+@pytest.mark.slow
 def test_parts_with_few_instances_neither_agree_nor_disagree():
     rng = np.random.default_rng(9)
     for shift, shift_of_few, verdict in (

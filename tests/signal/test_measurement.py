@@ -115,6 +115,7 @@ def test_copies_of_one_block_are_announced():
     assert any("same weights" in str(warning.message) for warning in caught)
 
 
+@pytest.mark.slow
 def test_padding_does_not_count():
     model, batch = encoder(True), sequences()
     padded = torch.cat([batch[:, :30], 9 * torch.ones(8, 6, 96)], dim=1)

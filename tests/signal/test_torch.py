@@ -74,6 +74,7 @@ def test_training_agrees_with_the_class_inside_and_outside():
             assert learned < best
 
 
+@pytest.mark.slow
 def test_training_follows_its_seed():
     from simonides.signal.models.training import TrainingSchedule, train
 

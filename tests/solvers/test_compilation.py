@@ -59,11 +59,13 @@ def test_compilation_is_paid_once(tmp_path):
     assert sorted(path.name for path in tmp_path.rglob("*.nb?")) == kept
 
 
+@pytest.mark.slow
 def test_theory_compiles_nothing(tmp_path):
     assert compilations("capacity", "--dim", "100", cache=tmp_path) == 0
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_verifying_compiles_nothing(tmp_path):
     problem, proof = OriginalProblem.gaussian(4, 6, seed=0), str(tmp_path / "proof.npz")
     decide(problem).certificate.save(proof)
@@ -72,6 +74,7 @@ def test_verifying_compiles_nothing(tmp_path):
     assert not list(cache.rglob("*.nb?"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

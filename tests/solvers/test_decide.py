@@ -21,6 +21,7 @@ from simonides.solvers.solution import Status, Verdict
 # Against linear programming.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "dim_in", "dim_out", "candidates", "sizes"),
     [
@@ -50,6 +51,7 @@ def test_agreement_with_linear_programming(kind, dim_in, dim_out, candidates, si
 # Planted solutions.
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("distance", [1e-3, 1e-4, 1e-5])
 def test_two_inputs_that_are_nearly_the_same(distance):
     """The margin is small against all other leads, and far above the tolerance."""
@@ -154,6 +156,7 @@ def cover(facts, parameters):
     return sum(comb(facts - 1, k) for k in range(parameters)) / 2 ** (facts - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", [1.5, 2.0, 2.5])
 @BOTH
 def test_two_outputs_follow_cover(kind, load):
@@ -244,6 +247,7 @@ def test_a_warm_start_and_a_watcher_are_passed_on():
     assert [progress.step for progress in seen] == [0]
 
 
+@pytest.mark.slow
 @BOTH
 def test_verdicts_on_prefixes_change_once(kind):
     whole = KINDS[kind].gaussian(30, 4, seed=3)

@@ -167,6 +167,7 @@ def test_nearly_equal_outputs_give_no_wrong_verdict():
                 assert found is (Verdict.STORABLE if facts == 8 else Verdict.NOT_STORABLE)
 
 
+@pytest.mark.slow
 def test_small_whole_numbers_against_linear_programming():
     # Ties, zeros, twins and lines in all combinations; margins are far from rounding.
     rng, stored = np.random.default_rng(0), []

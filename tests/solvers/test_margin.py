@@ -168,6 +168,7 @@ def test_the_bracket_only_narrows(kind):
     assert seconds == sorted(seconds)
 
 
+@pytest.mark.slow
 def test_an_interruption_keeps_the_bracket():
     problem = OriginalProblem.gaussian(9, 5, seed=1)
     whole, best = maximum_margin(problem, gap=1e-4), optimum(problem)
@@ -207,6 +208,7 @@ def test_the_step_limit_keeps_the_bracket(steps):
     assert solution.margin_lower <= best <= solution.margin_upper * (1 + 1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("gap", [1e-12, 1e-15])
 def test_a_gap_beyond_rounding_ends_and_stays_true(gap):
     problem = OriginalProblem.gaussian(9, 5, seed=1)
