@@ -116,18 +116,15 @@ class Sweep:
     """A sweep keeps its batches and joins them: what it kept stays, and running again completes it."""
 
     def __init__(self):
-        self.spec = Spec.of(
-            {"problem": "original", "dims": [4], "facts": [3], "instances": 2, "seed": 0}
-            | {"solvers": ["hebbian"]}
-        )
-        self.tasks = list(expand(self.spec))
+        spec = {"problem": "original", "dims": [4], "facts": [3], "instances": 2, "seed": 0}
+        self.tasks = expand(Spec.of({**spec, "solvers": ["hebbian"]}))
         self.records = [attempt(task) for task in self.tasks]
 
     def prepare(self, folder):
         pass
 
     def work(self, folder):
-        with writing(folder / "run", self.spec, self.tasks) as store:
+        with writing(folder / "run", self.tasks) as store:
             for record in self.records:
                 if record.task.id not in store.statuses:
                     store.land([record])

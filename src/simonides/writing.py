@@ -6,12 +6,15 @@ import errno
 import os
 import re
 import secrets
+import zipfile
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PART = re.compile(r"\.simonides-(\d+)-[0-9a-f]{24}\.part")
@@ -55,6 +58,24 @@ def write_whole(path: Path, content: bytes) -> None:
     """Write a file of ours, in the place of a link too."""
     with replacing(path, through_link=False) as file:
         file.write(content)
+
+
+def write_arrays(
+    path: str | Path,
+    arrays: Mapping[str, Any],
+    *,
+    deflated: bool = False,
+    through_link: bool = True,
+) -> None:
+    """Write arrays as ``.npz``; on a full disk no half-open archive complains later, as numpy's may."""
+    kind = zipfile.ZIP_DEFLATED if deflated else zipfile.ZIP_STORED
+    with (
+        replacing(path, through_link=through_link) as file,
+        zipfile.ZipFile(file, "w", kind) as archive,
+    ):
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
+                np.lib.format.write_array(member, np.asanyarray(array), allow_pickle=False)
 
 
 def leftovers(folder: Path) -> list[Path]:

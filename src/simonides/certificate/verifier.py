@@ -30,7 +30,7 @@ from simonides import arguments
 from simonides.certificate.recomputed import CHUNK, fields
 from simonides.certificate.rounding import UNDERFLOW, gamma, length, lengths
 from simonides.reading import expecting, read_arrays
-from simonides.writing import replacing
+from simonides.writing import write_arrays
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
@@ -78,8 +78,7 @@ class Certificate:
         path = Path(path)
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
-        with replacing(path) as file:
-            np.savez_compressed(file, **header, **arrays)  # type: ignore[arg-type]
+        write_arrays(path, {**header, **arrays}, deflated=True)
         return path
 
     @classmethod

@@ -22,7 +22,7 @@ from simonides.problems import checked
 from simonides.reading import expecting, limit, parse_json, read_arrays
 from simonides.tensor_files import read_tensors
 from simonides.theory.capacity import capacity_of
-from simonides.writing import replacing
+from simonides.writing import replacing, write_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -56,8 +56,7 @@ def write(path: str | Path, saved: Saved) -> Path:
     note = json.dumps({"format": _FORMAT, **saved.note})
     arrays = {name: np.ascontiguousarray(array) for name, array in saved.arrays.items()}
     if path.suffix == ".npz":
-        with replacing(path) as file:
-            np.savez(file, allow_pickle=False, **{_NOTE: np.array(note)}, **arrays)
+        write_arrays(path, {_NOTE: np.array(note), **arrays})
     else:
         content = _save_safetensors()(arrays, metadata={_NOTE: note})
         with replacing(path) as file:

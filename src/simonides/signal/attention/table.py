@@ -35,7 +35,7 @@ from simonides.signal.attention.softmax import (
     pair_moments,
     row_moments,
 )
-from simonides.writing import replacing
+from simonides.writing import write_arrays
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -182,8 +182,8 @@ def _keep(path: Path, table: AttentionTable) -> None:
         if not path.is_absolute():
             raise FileNotFoundError("there is no home folder")
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path, through_link=False) as file:
-            np.savez(file, row_values=table.row_values, pair_values=table.pair_values)
+        values = {"row_values": table.row_values, "pair_values": table.pair_values}
+        write_arrays(path, values, through_link=False)
     except OSError as error:
         warnings.warn(
             f"the attention table was not kept and will be computed again: {error}", stacklevel=3
