@@ -10,12 +10,14 @@ positive. With :math:`\Phi` the Gaussian distribution function that has probabil
 
 * at most :math:`\min_j \Phi(m_{ij} / \sigma |v_{ij}|)`, what the worst rival leaves;
 * at least :math:`1 - \sum_j \Phi(-m_{ij} / \sigma |v_{ij}|)`, by the union bound;
-* about :math:`E_z \prod_j \Phi((m_{ij} / \sigma + z p_j) / r_j)`, where :math:`z` is the noise along
-  :math:`a = W^T y_i`, which all leads share, :math:`p_j = |a| - a^T b_j / |a|` with
-  :math:`b_j = W^T y_j`, and :math:`r_j^2 = |b_j|^2 - (a^T b_j)^2 / |a|^2` what is left of rival
-  :math:`j`, taken as independent of what is left of the others.
+* about :math:`E_z \prod_j \Phi((u_j + c_j z) / \sqrt{1 - c_j^2})` with
+  :math:`u_j = m_{ij} / \sigma |v_{ij}|`, where one Gaussian :math:`z` stands for all noise that leads
+  share and :math:`c_j^2` is the mean correlation of lead :math:`j` with the others, which count by their
+  own chances :math:`\Phi(-u_k)` to win.
 
-The bounds are exact for given weights; the estimate leaves out the correlations between rivals.
+The bounds are exact for given weights. The estimate never leaves them, and with one rival it is theirs.
+With two it is exact up to the quadrature's error, unless noise that lowers one lead raises the other: a
+negative mean correlation is taken as none.
 """
 
 from __future__ import annotations
@@ -34,11 +36,14 @@ if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
     from simonides.memory.scoring import Scorer
 
-_NODES = 24
-"""Of the quadrature over the noise that all leads share; with one rival it is right to 1e-4."""
+_NODES = 32
+"""Of the quadrature over the noise that leads share: right to 0.002 where they share the most."""
 
-_TINY = 1e-12
-"""Share of a rival's square below which nothing of it is left: the rounding of the difference, and more."""
+_MOST_SHARED = 0.97
+"""Of a lead's deviation. With more the integrand is too steep for the nodes; correlations end at 0.94."""
+
+_LEAST_SPAN = 1e-150
+"""Deviation of a lead that no noise changes, as of the target over itself: what it divides stays finite."""
 
 _LEVELS = 9
 """Enough for a smooth curve."""
@@ -56,7 +61,7 @@ class NoisyRecall:
         Measured fraction and its standard error, which counts trials and facts as independent and is at
         least the true one.
     predicted : array
-        What the leads predict; it leaves out correlations between rivals.
+        What the leads predict, with one common cause for all correlations between them; between the bounds.
     lower, upper : array
         Bounds that hold for these weights: the union bound, and what the worst rival leaves.
     facts, trials : int
@@ -124,33 +129,47 @@ def _at(
         noisy = inputs + level * rng.standard_normal(inputs.shape)
         hits += int(np.count_nonzero(scorer.best(noisy) == targets))
     pulled = scorer.outputs @ scorer.weights
-    squares = np.einsum("ij,ij->i", pulled, pulled)
     totals = np.zeros(3)
     for rows in row_blocks(len(inputs), 8 * _NODES * len(scorer.outputs)):
         own = targets[rows]
-        products = pulled[own] @ pulled.T
         scores = scorer.scores(inputs[rows])
         # A target is no rival of its own: struck out, it leaves a lead that no noise takes away.
         leads = struck_out(scores, own)[:, None] - scores
-        totals += np.sum(_chances(leads, products, squares[own], squares, level), axis=1)
+        totals += np.sum(_chances(leads, pulled, own, level), axis=1)
     lower, predicted, upper = totals / len(inputs)
     return hits / (trials * len(inputs)), lower, predicted, upper
 
 
-def _chances(leads: Reals, products: Reals, own: Reals, theirs: Reals, level: float) -> Reals:
+def _chances(leads: Reals, pulled: Reals, targets: Integers, level: float) -> Reals:
     """Return lower bound, estimate and upper bound of each fact's probability, shape (3, facts)."""
     if level == 0:
         recalled = np.asarray(leads.min(axis=1) > 0, dtype=np.float64)
         return np.array([recalled, recalled, recalled])
-    spans = np.sqrt(np.maximum(own[:, None] + theirs - 2 * products, 0.0))
+    squares = np.einsum("ij,ij->i", pulled, pulled)
+    products = pulled[targets] @ pulled.T
+    variances = np.maximum(squares[targets][:, None] + squares - 2 * products, 0.0)
+    spans = np.maximum(np.sqrt(variances), _LEAST_SPAN)
     ratios = leads / np.maximum(level * spans, np.finfo(float).tiny)
     upper = special.ndtr(ratios.min(axis=1))
-    lower = np.maximum(0.0, 1 - special.ndtr(-ratios).sum(axis=1))
-    length = np.sqrt(np.maximum(own, np.finfo(float).tiny))[:, None]
-    shared = length - products / length
-    left = np.sqrt(np.maximum(theirs - (products / length) ** 2, _TINY * theirs + _TINY**2))
+    lower = np.clip(1 - special.ndtr(-ratios).sum(axis=1), 0.0, upper)
+    shared = _shared(ratios, spans, pulled, targets)
+    left = np.sqrt(1 - shared**2)
     places, weights = special.roots_hermitenorm(_NODES)
     estimate = np.zeros(len(leads))
     for place, weight in zip(places, weights / weights.sum(), strict=True):
-        estimate += weight * special.ndtr((leads / level + place * shared) / left).prod(axis=1)
-    return np.array([lower, estimate, upper])
+        estimate += weight * special.ndtr((ratios + place * shared) / left).prod(axis=1)
+    return np.array([lower, np.clip(estimate, lower, upper), upper])
+
+
+def _shared(ratios: Reals, spans: Reals, pulled: Reals, targets: Integers) -> Reals:
+    """Return the root of each lead's mean correlation with the others, weighted by their chances to win."""
+    chances = special.log_ndtr(-ratios)
+    weights = np.exp(chances - chances.max(axis=1, keepdims=True))
+    pull = weights / spans
+    mean = pull.sum(axis=1)[:, None] * pulled[targets] - pull @ pulled
+    along = np.einsum("ij,ij->i", mean, pulled[targets])[:, None] - mean @ pulled.T
+    # Sums over the other leads: of their weights, and of their correlations with this one.
+    rest = weights.sum(axis=1, keepdims=True) - weights
+    common = np.clip(along / spans - weights, 0.0, rest)
+    shared = np.sqrt(common / np.maximum(rest, np.finfo(float).tiny))
+    return np.asarray(np.minimum(shared, _MOST_SHARED))
