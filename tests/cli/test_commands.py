@@ -132,9 +132,10 @@ def test_a_verdict_is_proved_saved_and_verified(tmp_path):
         checked = answer("verify", proof, *drawn)
         assert checked["valid"] is True
         assert checked["claim"] == verdict
-        other = answer("verify", proof, "--dim", "20", "--facts", str(facts), "--seed", "2")
-        assert other["valid"] is False
-        assert "another problem" in other["reason"]
+        other = run("verify", proof, *drawn[:-1], "2", "--json")
+        assert other.returncode == 1
+        assert json.loads(other.stdout)["valid"] is False
+        assert "another problem" in json.loads(other.stdout)["reason"]
     assert "storable" in run("decide", "--dim", "10", "--facts", "10").stdout
 
 
@@ -146,6 +147,21 @@ def test_a_verdict_on_your_own_arrays(tmp_path):
     files = ["--inputs", str(tmp_path / "x.npy"), "--outputs", str(tmp_path / "y.npy")]
     record = answer("decide", *files, "--targets", str(tmp_path / "t.npy"))
     assert record["verdict"] in {"storable", "not-storable"}
+
+
+def test_a_verdict_says_that_margins_up_to_the_tolerance_count_as_none(tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "x.npy", 1 + 1e-8 * rng.standard_normal((6, 6)))
+    np.save(tmp_path / "y.npy", rng.standard_normal((6, 6)))
+    problem = ["--inputs", "x.npy", "--outputs", "y.npy"]
+    done = run("decide", *problem, "--save", "proof.npz", cwd=tmp_path)
+    assert "storable, but no margin above the tolerance" in done.stdout
+    done = run("verify", "proof.npz", *problem, cwd=tmp_path)
+    assert "storable, but no margin above the tolerance" in done.stdout
+    lowered = run("decide", *problem, "--tolerance", "1e-15", cwd=tmp_path)
+    assert "tolerance" not in lowered.stdout
+    beyond = run("decide", "--dim", "4", "--facts", "40")
+    assert "not-storable: no margin above the tolerance" in beyond.stdout
 
 
 def test_a_contradiction_among_your_own_facts_is_named(tmp_path):
@@ -241,7 +257,8 @@ def test_problems_of_any_shape_are_the_library_s(tmp_path, kind):
     assert record["load"] == pytest.approx(12 * np.log(3) / 40)
     assert Certificate.load(proof).fingerprint == problem.fingerprint()
     assert answer("verify", proof, *drawn)["valid"] is True
-    assert answer("verify", proof, *drawn, "--candidates", "4")["valid"] is False
+    other = answer("verify", proof, *drawn, "--candidates", "4", "--no-strict")
+    assert other["valid"] is False
     assert "12 facts in a 5 x 8 matrix" in run("train", *drawn, "--steps", "20").stdout
     trained = answer("train", *drawn, "--steps", "20")
     assert trained["loss"] == gradient(problem, seed=2, max_steps=20).loss

@@ -1,6 +1,7 @@
 """Every command explains itself, and its example runs."""
 
 import json
+import os
 import re
 import shlex
 from pathlib import Path
@@ -69,3 +70,36 @@ def test_the_example_runs(command, tmp_path):
     done = run_file(*example(command), "--json", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("group", [[], ["signal"], ["sweep"]], ids=" ".join)
+def test_a_group_alone_prints_its_help(group):
+    done = run(*group)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == run(*group, "--help").stdout
+    assert done.stdout.count("\n") > 5
+
+
+def test_a_shell_completes_commands_and_options():
+    words = {"COMP_WORDS": "simonides cap", "COMP_CWORD": "1"}
+    environment = {**os.environ, "_SIMONIDES_COMPLETE": "complete_bash"}
+    assert run(env=environment | words).stdout == "capacity\n"
+    words = {"COMP_WORDS": "simonides capacity --tail", "COMP_CWORD": "2"}
+    assert run(env=environment | words).stdout == "--tail-fraction\n"
+    script = run(env={**os.environ, "_SIMONIDES_COMPLETE": "source_bash"})
+    assert "complete -o default -F" in script.stdout
+
+
+def test_no_codes_of_any_kind_where_colour_is_unwanted():
+    environment = {**os.environ, "FORCE_COLOR": "1", "NO_COLOR": ""}
+    assert "\x1b[" in run("capacity", "--dim", "10", env=environment).stdout
+    plain = run("capacity", "--dim", "10", env=environment | {"NO_COLOR": "1"})
+    assert "\x1b[" not in plain.stdout
+
+
+def test_a_narrow_terminal_loses_no_number():
+    done = run("plan", "gpt2", env={**os.environ, "COLUMNS": "40"})
+    assert "…" not in done.stdout
+    wide = run("plan", "gpt2", env={**os.environ, "COLUMNS": "200"})
+    tables = [part.stdout.split("Held means")[0].replace("─", "") for part in (done, wide)]
+    assert sorted("".join(tables[0].split())) == sorted("".join(tables[1].split()))

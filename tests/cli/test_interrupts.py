@@ -1,12 +1,13 @@
 """Ctrl-C: what is known by then is printed, and the exit code tells."""
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from running import interrupt, interrupted_record, start, wait_until, watched
+from running import interrupt, interrupted_record, run, start, wait_until, watched
 
 LONG = ["--dim", "150", "--facts", "2000", "--rank", "55"]
 
@@ -226,6 +227,29 @@ def test_the_record_of_a_threshold_has_the_instances_that_were_measured(tmp_path
     assert record["mean"] == sum(values) / len(values)
 
 
+ONE_MEASURED = """
+from simonides.experiments import thresholds
+
+def measure(*sizes, watch, measure=thresholds.measure_thresholds, **options):
+    def interrupt_after(measured):
+        watch(measured)
+        raise KeyboardInterrupt
+    return measure(*sizes, watch=interrupt_after, **options)
+
+thresholds.measure_thresholds = measure
+"""
+"""Interrupts a measurement when it has told of its first instance."""
+
+
+def test_one_instance_that_was_measured_is_kept():
+    sizes = ["--dim", "5", "--instances", "3", "--workers", "1"]
+    done = run("threshold", *sizes, "--json", before=ONE_MEASURED)
+    assert done.returncode == 130
+    record = json.loads(done.stdout)
+    assert record["interrupted"] is True
+    assert len(record["thresholds"]) == 1
+
+
 STARTED = """
 from pathlib import Path
 from simonides.experiments import local
@@ -244,7 +268,7 @@ HERE = Path(__file__).parent
 
 @pytest.mark.slow
 @pytest.mark.parametrize("moment", [STARTED, "import simonides"], ids=["starting", "at work"])
-def test_threshold_says_nothing_of_fewer_than_two_instances(moment, tmp_path):
+def test_threshold_says_nothing_before_its_first_instance(moment, tmp_path):
     path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
 
     def at_work(process):

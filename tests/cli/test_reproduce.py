@@ -4,11 +4,14 @@ import json
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+import typer
 from running import answer, interrupt, refused, run, start, wait_until
 
 from simonides import __version__
+from simonides.cli.reproduce import _admit_failures
 from simonides.experiments.sweep import status
 
 
@@ -45,6 +48,16 @@ def test_a_figure_of_the_paper_on_signals_brings_its_claims(tmp_path):
     first = (out / "signal" / "depth.json").stat().st_mtime_ns
     assert answer(*command, before=TINY)["claims"] == record["claims"]
     assert (out / "signal" / "depth.json").stat().st_mtime_ns == first, "read, not run again"
+
+
+def test_reasons_of_failures_are_lines_that_a_terminal_shows(capsys):
+    tally = SimpleNamespace(failed=2, reasons=["lost\x1b[2J\nin action"])
+    with pytest.raises(typer.Exit):
+        _admit_failures(SimpleNamespace(tallies={"bounded-1": tally}))
+    line = capsys.readouterr().err
+    assert "2 tasks of bounded-1 failed (lost" in line
+    assert line.count("\n") == 1
+    assert "\x1b" not in line
 
 
 def test_no_process_is_too_few(tmp_path):

@@ -308,3 +308,15 @@ def test_opposed_facts_are_found_among_many_of_one_direction(sign):
     inputs[137] *= sign
     targets[137] = 1 if sign > 0 else 0
     assert 137 in opposed(inputs, targets)
+
+
+@pytest.mark.parametrize(
+    ("apart", "expected"), [(1e-200, Verdict.NOT_STORABLE), (5e-324, Verdict.UNDECIDED)]
+)
+def test_outputs_that_differ_by_less_than_squares_can_tell(apart, expected):
+    rng = np.random.default_rng(4)
+    inputs, outputs = rng.standard_normal((2, 8, 3))
+    outputs[1] = outputs[0]
+    outputs[:2, 0] = 0.0, apart
+    with np.errstate(all="raise", under="ignore"):
+        assert proved_verdict(OriginalProblem(inputs, outputs)) is expected

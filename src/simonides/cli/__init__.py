@@ -39,13 +39,15 @@ def _run() -> int:
     code = _BAD_INPUT
     try:
         code = app(standalone_mode=False) or 0
-    except BrokenPipeError:
-        # The reader has left: nothing to say, also not at interpreter shutdown.
+    except (BrokenPipeError, SystemExit) as error:
+        # What prints for us makes an end of its own of a reader that has left.
+        if not isinstance(error.__context__ or error, BrokenPipeError):
+            raise
+        # Nothing to say, also not at interpreter shutdown.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except usage_error as error:
-        command = "simonides" if error.ctx is None else error.ctx.command_path
-        print_error(f"{error.format_message().rstrip('.')}: see '{command} --help'")
+        print_error(f"{error.format_message().rstrip('.')}: see '{_command()} --help'")
     except BadArgumentError as error:
         print_error(str(error))
     except OSError as error:
@@ -62,6 +64,20 @@ def _run() -> int:
             raise
         code = INTERRUPTED
     return code
+
+
+def _command() -> str:
+    """Return the command that was asked for, which not every error of its options knows."""
+    from typer.main import get_command
+
+    from simonides.cli.app import app
+
+    path: list[str] = ["simonides"]
+    place: Any = get_command(app)
+    for word in sys.argv[1:]:
+        place = getattr(place, "commands", {}).get(word)
+        path += [word] if place else []
+    return " ".join(path)
 
 
 def _of_file(error: OSError) -> str:

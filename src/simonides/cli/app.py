@@ -25,7 +25,6 @@ from simonides.signal import commands as signal
 app = typer.Typer(
     name="simonides",
     help="How many facts fit in a matrix, and how to put them there.",
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -38,6 +37,11 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
+def _show_help(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
 @app.callback(invoke_without_command=True)
 def options(
     context: typer.Context,
@@ -46,8 +50,7 @@ def options(
     ),
 ) -> None:
     """How many facts fit in a matrix, and how to put them there."""
-    if context.invoked_subcommand is None:
-        typer.echo(context.get_help())
+    _show_help(context)
 
 
 class _Command(TyperCommand):
@@ -72,8 +75,8 @@ app.command("decide", cls=_Command)(decide.decide)
 app.command("verify", cls=_Command)(verify.verify)
 app.command("threshold", cls=_Command)(threshold.threshold)
 app.command("train", cls=_Command)(train.train)
-app.add_typer(sweep.app, name="sweep")
+for group in (sweep.app, signal.app):
+    app.add_typer(group, callback=_show_help, invoke_without_command=True, no_args_is_help=False)
 app.command("plan")(plan.plan)
-app.add_typer(signal.app)
 app.command("theory")(theory.theory)
 app.command("reproduce")(reproduce.reproduce)

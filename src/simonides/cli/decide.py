@@ -70,9 +70,9 @@ def decide(
     proof, failure = _saved(decision, save)
     record = _record(problem, decision, proof)
     record["notes"] = _notes(problem, decision, save, failure)
-    output.answer(
-        record, output.storing(problem, rank), _rows(problem, decision, rank), as_json=as_json
-    )
+    words = output.verdict_words(record["verdict"], decision.margin_lower, tolerance)
+    rows = [["verdict", words], *_rows(problem, decision, rank)]
+    output.answer(record, output.storing(problem, rank), rows, as_json=as_json)
     if failure:
         raise failure
     output.end(interrupted=decision.solution.interrupted)
@@ -119,7 +119,6 @@ def _record(problem: Problem, decision: Decision, proof: str | None) -> dict[str
 def _rows(problem: Problem, decision: Decision, rank: int | None) -> list[list[str]]:
     margin = "largest normalised margin" + ("" if rank is None else " at this rank")
     return [
-        ["verdict", str(decision.verdict)],
         [margin, _bracket(decision.margin_lower, decision.margin_upper)],
         ["facts recalled", f"{decision.solution.recalled:,} of {problem.facts:,}"],
         ["load", f"{_load(problem):.4f}"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ from simonides.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from rich.console import Console
 
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Solution
@@ -48,22 +51,36 @@ def print_error(text: str) -> None:
     typer.echo(f"simonides: {line}", err=True)
 
 
+def console_for(*, stderr: bool = False) -> Console:
+    """Return what prints on a stream; no codes at all, not even bold, where NO_COLOR is set."""
+    from rich.console import Console
+
+    return Console(
+        stderr=stderr,
+        soft_wrap=stderr,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        # Names in files are not ours: brackets and colons in them are no styles.
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
 def print_table(
     title: str, header: Sequence[str], rows: Iterable[Sequence[str]], notes: Iterable[str] = ()
 ) -> None:
     """Print a table, its first column left-aligned and the others right-aligned."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Console
     from rich.padding import Padding
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, show_header=any(header))
     for position, name in enumerate(header):
-        table.add_column(name, justify="left" if position == 0 else "right")
+        # Folded: a number that is cut is another number.
+        table.add_column(name, justify="right" if position else "left", overflow="fold")
     for row in rows:
         table.add_row(*map(printable, row))
-    # Names in files are not ours: brackets and colons in them are no styles.
-    console = Console(highlight=False, markup=False, emoji=False)
+    console = console_for()
     console.print(printable(title), style="bold")  # the table's own would wrap to its width
     console.print(table)
     for note in notes:
@@ -93,6 +110,15 @@ def storing(problem: Problem, rank: int | None) -> str:
     """Return the title of an answer about storing a problem's facts."""
     bound = "" if rank is None else f" of rank {rank}"
     return f"{problem.facts:,} facts in a {problem.dim_out:,} x {problem.dim_in:,} matrix{bound}"
+
+
+def verdict_words(verdict: str, margin_lower: float, tolerance: float) -> str:
+    """Return a verdict as it is meant: a margin up to the tolerance counts as none."""
+    if verdict == "not-storable":
+        return f"{verdict}: no margin above the tolerance"
+    if verdict == "storable" and margin_lower <= tolerance:
+        return f"{verdict}, but no margin above the tolerance"
+    return verdict
 
 
 def cut_short(solution: Solution) -> list[str]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-import warnings
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, TypeVar
 
-from simonides.cli import output
+from simonides.cli.output import console_for
 from simonides.interrupts import PRESSES
 
 if TYPE_CHECKING:
@@ -24,10 +23,9 @@ _SECONDS_BETWEEN_LINES = 10.0
 @contextmanager
 def step_bar() -> Iterator[Callable[[str, int, int], None]]:
     """Yield a callback that shows what is worked on, as the how-manieth of how many."""
-    from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True, highlight=False)
+    console = console_for(stderr=True)
     if not console.is_terminal:
         yield lambda work, place, total: console.print(f"{work} ({place} of {total})")
         return
@@ -47,9 +45,7 @@ def step_bar() -> Iterator[Callable[[str, int, int], None]]:
 @contextmanager
 def live(line: Callable[[Item], str], *, quiet: bool) -> Iterator[Callable[[Item], None]]:
     """Yield a callback that shows the latest line on a terminal, and heeds Ctrl-C everywhere."""
-    from rich.console import Console
-
-    console = Console(stderr=True, highlight=False)
+    console = console_for(stderr=True)
     if quiet or not console.is_terminal:
         yield lambda _: PRESSES.heed()
         return
@@ -68,10 +64,9 @@ def tally_bar(*, quiet: bool) -> Iterator[Callable[[Tally], None]]:
 
     Quiet, it says only what the sweep is waiting for.
     """
-    from rich.console import Console
     from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 
-    console = Console(stderr=True, highlight=False, markup=False, soft_wrap=True)
+    console = console_for(stderr=True)
     pace = _Pace()
     if quiet or not console.is_terminal:
 
@@ -127,15 +122,3 @@ class _Pace:
         left = timedelta(seconds=round(tally.left / rate))
         speed = f"{rate:.1f} per second" if rate >= 1 else f"{60 * rate:.1f} per minute"
         return f"{text}, {speed}, {left} left"
-
-
-@contextmanager
-def plain_warnings() -> Iterator[None]:
-    """Say warnings in one line each, after the command's work."""
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            yield
-        finally:
-            for warning in heard:
-                output.print_error(str(warning.message))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simonides.cli import options, output
-from simonides.cli.progress import plain_warnings, step_bar, tally_bar
+from simonides.cli.progress import step_bar, tally_bar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -55,8 +55,8 @@ def reproduce(
     began = time.perf_counter()
     for figure in [] if figures else left_out():
         remedy = arguments.install(str(figure.extra))
-        typer.echo(f"simonides: figure {figure.name} is left out: {remedy}", err=True)
-    with plain_warnings(), _bars(quiet=as_json) as watch:
+        output.print_error(f"figure {figure.name} is left out: {remedy}")
+    with _bars(quiet=as_json) as watch:
         reproduction = redo(
             QUICK if quick else FULL,
             figures or (),
@@ -140,10 +140,9 @@ def _admit_failures(reproduction: Reproduction) -> None:
     """Name the sweeps of which tasks failed, and exit with 1 if there are any."""
     failed = {name: tally for name, tally in reproduction.tallies.items() if tally.failed}
     for name, tally in failed.items():
-        typer.echo(
-            f"simonides: {tally.failed} tasks of {name} failed ({tally.reasons[0]}): "
-            "pass --retry-failed to measure them once more",
-            err=True,
+        output.print_error(
+            f"{tally.failed} tasks of {name} failed ({tally.reasons[0]}): "
+            "pass --retry-failed to measure them once more"
         )
     if failed:
         raise typer.Exit(1)

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from simonides.cli import options, output
-from simonides.cli.progress import plain_warnings, tally_bar
+from simonides.cli.progress import tally_bar
 from simonides.interrupts import Keyboard
 
 if TYPE_CHECKING:
     from simonides.experiments.sweep import Tally
 
 app = typer.Typer(
+    name="sweep",
     help="Run many measurements from a spec; stop and go on at any time.",
     rich_markup_mode=None,
-    no_args_is_help=False,
 )
 
 Folder = Annotated[str, typer.Argument(metavar="DIR", help="Folder of a sweep.")]
@@ -59,7 +59,7 @@ def run(
     if dask is not None:
         # A lost scheduler is said in one line; Dask's own log of it is a page.
         logging.getLogger("distributed.client").addFilter(lambda _: False)
-    with plain_warnings(), tally_bar(quiet=as_json) as watch, Keyboard() as keyboard:
+    with tally_bar(quiet=as_json) as watch, Keyboard() as keyboard:
         tally = run_sweep(
             measurements,
             out,
@@ -102,8 +102,7 @@ def export(
     from simonides.experiments.sweep import export as export_sweep
     from simonides.experiments.sweep import status as sweep_status
 
-    with plain_warnings():
-        rows = export_sweep(folder, file)
+    rows = export_sweep(folder, file)
     if as_json:
         record = _record(folder, sweep_status(folder))
         output.print_json({**record, "rows": rows, "file": file})

@@ -15,9 +15,6 @@ from simonides.cli.progress import live
 if TYPE_CHECKING:
     from simonides.experiments.thresholds import Thresholds
 
-_FEWEST = 2
-"""Instances from which an interrupted measurement says something: it has a standard error."""
-
 
 @dataclass(frozen=True)
 class Instances(options.Shape):
@@ -81,7 +78,7 @@ def threshold(
                 watch=keep,
             )
         except KeyboardInterrupt:
-            if measured is None or len(measured.facts) < _FEWEST:
+            if measured is None:
                 raise
     number = len(measured.facts)
     notes = drawn.noted

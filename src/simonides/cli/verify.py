@@ -14,7 +14,7 @@ from simonides.cli import problem_options as instance
 from simonides.cli.grouped import grouped
 
 _INVALID = 1
-"""Exit code of a proof that is not valid, with ``--strict``; 2 is bad input."""
+"""Exit code of a proof that is not valid; 2 is bad input."""
 
 
 @grouped
@@ -23,8 +23,9 @@ def verify(
     request: instance.Request,
     tolerance: instance.Tolerance = 1e-9,
     strict: Annotated[
-        bool, typer.Option("--strict", help="Exit with code 1 if the proof is not valid.")
-    ] = False,
+        bool,
+        typer.Option("--strict/--no-strict", help="Exit with code 1 if the proof is not valid."),
+    ] = True,
     as_json: options.Json = False,
 ) -> None:
     """Check a proof against its problem, independently of how it was found.
@@ -40,7 +41,7 @@ def verify(
     bound = verification.margin_bound
     rows = [
         ["valid", "yes" if verification.valid else f"no: {verification.reason}"],
-        ["claim", str(verification.claim)],
+        ["claim", output.verdict_words(str(verification.claim), bound, tolerance)],
         ["bound on the normalised margin", f"{bound:.3g}" if isfinite(bound) else "none"],
     ]
     record = {**asdict(verification), "claim": str(verification.claim)}

@@ -197,7 +197,7 @@ def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
     try:
         rows = check_array(
             X,
-            dtype=None if uncopied else [np.float64, np.float32],
+            dtype=None if uncopied else "numeric",
             order=None if uncopied else "C",
             ensure_all_finite=False,  # below: scikit-learn would not say where
             estimator=estimator,
@@ -213,9 +213,11 @@ def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
         ) from None
     for block in row_blocks(len(rows), rows.itemsize * rows.shape[1]):
         checked.refuse_not_finite("X", rows[block], first=block.start)
+        checked.refuse_rounded("X", rows[block], first=block.start)
         if to_store:
             checked.refuse_odd_sizes("X", rows[block], first=block.start)
-    return rows
+    kept = uncopied or rows.dtype in (np.float32, np.float64)
+    return rows if kept else rows.astype(np.float64)
 
 
 def numbers_of(y: object, outputs: Reals) -> Integers:

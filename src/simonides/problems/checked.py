@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 
 _SHORTEST, _LONGEST = 1e-70, 1e70
 
+_EXACT = 2**53
+"""Up to here double precision holds every whole number; beyond, neighbours become one."""
+
 
 def matrix(name: str, value: object, *, columns: int | None = None, each_row: bool = True) -> Reals:
     """Return ``value`` as a read-only C-ordered float64 matrix with at least one row and column.
@@ -35,6 +38,7 @@ def matrix(name: str, value: object, *, columns: int | None = None, each_row: bo
         )
     kept = np.array(array, dtype=np.float64, order="C")
     refuse_not_finite(name, kept)
+    refuse_rounded(name, array)
     if each_row:
         refuse_odd_sizes(name, kept)
     else:
@@ -73,6 +77,22 @@ def refuse_not_finite(name: str, rows: Reals, *, first: int = 0) -> None:
             float(rows[row, column]),
             "finite, not NaN or infinite",
             "clean the data",
+        )
+
+
+def refuse_rounded(name: str, rows: NDArray[Any], *, first: int = 0) -> None:
+    """Refuse finite numbers, in rows counted from ``first``, that double precision would round."""
+    if rows.dtype.itemsize < 8 or rows.dtype == np.float64:
+        return
+    whole = rows.dtype.kind in "iu"
+    rounded = (rows > _EXACT) | (rows < -_EXACT) if whole else rows != rows.astype(np.float64)
+    if rounded.any():
+        row, column = (int(place) for place in np.argwhere(rounded)[0])
+        raise arguments.refuse(
+            f"{name}[{first + row}, {column}]",
+            rows[row, column].item(),
+            "a number that double precision holds",
+            "rounding could make two of them one: shift or scale them, and convert to float64",
         )
 
 

@@ -12,7 +12,6 @@ import typer
 from simonides import arguments
 from simonides.cli import options, output
 from simonides.cli.grouped import grouped
-from simonides.cli.progress import plain_warnings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -82,8 +81,7 @@ class Network:
 
         described = self._described()
         if self.config is not None:
-            with plain_warnings():
-                return read_config(self.config, **described)
+            return read_config(self.config, **described)
         for name in ("layers", "dim", "tokens"):
             if name not in described:
                 raise arguments.refuse(name, None, "given", f"pass --{name}, or --config FILE")

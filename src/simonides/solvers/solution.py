@@ -36,6 +36,8 @@ class Verdict(StrEnum):
 
     STORABLE = "storable"
     NOT_STORABLE = "not-storable"
+    """No weights have a normalised margin above the tolerance; some may recall all facts by less."""
+
     NOT_FOUND = "not-found"
     """No weights of the given rank were found; there may be some."""
 

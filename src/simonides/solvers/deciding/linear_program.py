@@ -118,7 +118,7 @@ class _Pairs:
         for fact in range(problem.facts):
             numbers, outputs = problem.competitors(fact)
             differences = problem.target_outputs[fact] - outputs
-            leads = (differences @ images[fact]) / np.linalg.norm(differences, axis=1)
+            leads = (differences @ images[fact]) / _lengths(differences)
             nearest = np.argsort(leads, kind="stable")[:most]
             kept = numbers[nearest[leads[nearest] <= below]]
             facts += [fact] * len(kept)
@@ -132,7 +132,9 @@ class _Pairs:
 
     def rows(self, problem: Problem) -> Reals:
         """Return the constraints, each of unit length."""
-        differences, inputs = self._vectors(problem)
+        differences, inputs = self._differences(problem), problem.inputs[self.facts]
+        differences = differences / _lengths(differences)[:, None]
+        inputs = inputs / _lengths(inputs)[:, None]
         products = differences[:, :, None] * inputs[:, None, :]
         return np.asarray(products.reshape(len(self), -1))
 
@@ -140,16 +142,11 @@ class _Pairs:
         """Return prices of constraints of unit length as multipliers of those of the problem."""
         used = prices > 0
         kept = _Pairs(self.facts[used], self.rivals[used])
-        spans = np.linalg.norm(kept._differences(problem), axis=1)
-        lengths = np.linalg.norm(problem.inputs[kept.facts], axis=1)
-        return Multipliers(kept.facts, kept.rivals, prices[used] / spans / lengths)
-
-    def _vectors(self, problem: Problem) -> tuple[Reals, Reals]:
-        differences, inputs = self._differences(problem), problem.inputs[self.facts]
-        return (
-            differences / np.linalg.norm(differences, axis=1, keepdims=True),
-            inputs / np.linalg.norm(inputs, axis=1, keepdims=True),
-        )
+        spans = _lengths(kept._differences(problem))
+        lengths = _lengths(problem.inputs[kept.facts])
+        # Relative to the shortest, so that none is beyond all numbers.
+        shares = (spans.min() / spans) * (lengths.min() / lengths)
+        return Multipliers(kept.facts, kept.rivals, prices[used] * shares)
 
     def _differences(self, problem: Problem) -> Reals:
         differences = np.empty((len(self), problem.dim_out))
@@ -159,3 +156,8 @@ class _Pairs:
             chosen = outputs[np.searchsorted(numbers, self.rivals[own])]
             differences[own] = problem.target_outputs[fact] - chosen
         return differences
+
+
+def _lengths(rows: Reals) -> Reals:
+    """Return the length of each row, also where squares of its entries would be zero."""
+    return np.asarray(np.hypot.reduce(rows, axis=1))
