@@ -212,11 +212,70 @@ def test_more_facts_are_recalled_worse(loss):
     assert states[-1].loss.value < nothing
 
 
-def test_loss_jumps_at_capacity():
-    # the last conflict involves as many facts as there are weights, so their loss is extensive
-    state = minimum_of_risk(1001, 500, candidates=2, rng=rng(), samples=256)
-    assert state.norm.value > 20
-    assert 0.2 < state.loss.value < math.log(2) / 2 + 0.05
+def closest_to_capacity(norm):
+    """Return how far above capacity two candidates have this norm, and the loss there.
+
+    Both equations have one left side for the right step, which is then the weights per fact. Only half the
+    difference of the scores moves, so vectors are (h, -h) / sqrt 2; nodes crowd where h changes sign.
+    """
+    nodes, weights = np.polynomial.legendre.leggauss(400)
+    crowded = 9 * ((nodes + 1) / 2) ** 6
+    slope = 27 * ((nodes + 1) / 2) ** 5 * weights
+    h = np.concatenate([-crowded, crowded])
+    weights = np.tile(slope, 2) * stats.norm.pdf(h)
+    points = norm * np.column_stack([h, -h]) / math.sqrt(2)
+
+    def sides(step):
+        shift = points - CrossEntropy().prox(points, step)
+        squares = weights @ (shift**2).sum(axis=1) / norm**2
+        return squares, weights @ (points * shift).sum(axis=1) / norm**2
+
+    def excess(log_step):
+        squares, products = sides(math.exp(log_step))
+        return squares - products
+
+    start = math.log(norm)
+    step = math.exp(optimize.brentq(excess, start - 2, start + 12, xtol=1e-14))
+    loss = weights @ CrossEntropy().value(CrossEntropy().prox(points, step))
+    return 0.5 / sides(step)[1] - 1, loss
+
+
+def test_loss_vanishes_continuously_and_very_slowly_at_capacity():
+    norms = np.array([1e2, 1e4, 1e6, 1e7])
+    distance, loss = np.array([closest_to_capacity(norm) for norm in norms]).T
+    np.testing.assert_allclose(distance, [6.3e-4, 5.6e-6, 5.1e-8, 4.8e-9], rtol=0.03)
+    np.testing.assert_allclose(loss, [0.2408, 0.2133, 0.1933, 0.1852], atol=1e-4)
+    # One over its square grows by a constant for each power of the norm: it has no limit but zero.
+    growth = np.diff(1 / loss**2) / np.diff(np.log(norms))
+    np.testing.assert_allclose(growth, 1.0, atol=0.06)
+
+
+def test_sampled_theory_follows_the_loss_towards_capacity():
+    distance, loss = closest_to_capacity(100.0)
+    facts = 1e6
+    state = minimum_of_risk(
+        round(facts * (1 + distance)), facts / 2, candidates=2, rng=rng(), samples=4096
+    )
+    assert agrees(state.loss, loss, relative=0.01)
+
+
+def test_accuracy_of_the_cross_entropy_is_not_counted():
+    # A count of 64 samples is known to 0.06; the chance to win given norm and step is an integral.
+    state = minimum_of_risk(60, 100, rng=rng(), samples=64)
+    assert state.accuracy.stderr < 0.01
+    lift = state.step.value / state.norm.value
+    exact, _ = integrate.quad(lambda x: stats.norm.pdf(x) * special.ndtr(x + lift) ** 59, -12, 12)
+    assert state.accuracy.value == pytest.approx(exact, abs=1e-9)
+
+
+def test_theory_is_smooth_along_the_load():
+    # The same seed draws the same vectors and some more: differences from load to load are not noise.
+    facts = np.arange(50, 75, 5)
+    accuracy = np.array(
+        [minimum_of_risk(p, 100, rng=rng(), samples=64).accuracy.value for p in facts]
+    )
+    assert (np.diff(accuracy) < 0).all()
+    assert (np.diff(accuracy, 2) > 0).all()
 
 
 def test_sampled_scores_follow_the_state():

@@ -103,7 +103,7 @@ QUICK = ReproductionPlan(
         "margin": (_spec(BOTH, (25,), _MARGIN, 4, relative_loads=_MARGIN_SHARES),),
         "protocol": (_protocol(2, (0.4, 0.8, 0.9, 1.2)),),
     },
-    theory_samples=256,
+    theory_samples=512,
     draws=200_000,
     single_dim=50,
     signal=scales.QUICK_SCALE,

@@ -123,7 +123,7 @@ def samples_at(dim: int, samples: int) -> int:
 
 
 def _minimum(dim: int, facts: int, samples: int) -> dict[str, float]:
-    rng = np.random.default_rng([_SEED, facts])
+    rng = np.random.default_rng([_SEED, dim])
     with threadpool_limits(1):
         state = minimum_of_risk(facts, dim**2, rng=rng, samples=samples)
     measures = {**with_error("accuracy", state.accuracy), **with_error("loss", state.loss)}
