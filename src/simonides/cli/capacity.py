@@ -31,7 +31,9 @@ def capacity(
     # The answer's numbers and the question's, by their names.
     record = asdict(answer)
     notes = list(caveats(answer))
-    record |= {**record.pop("setting"), "criterion": _criterion(answer), "notes": notes}
+    asked = record.pop("setting")
+    del asked["target_counts"]  # a list for Python
+    record |= {**asked, "criterion": _criterion(answer), "notes": notes}
     if plot is not None:
         from simonides.curves.storage import around
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.planner.model import short_names
+from simonides.theory.capacity import facts_of
 from simonides.theory.notes import (
     FEW_DIRECTIONS_NOTE,
     NEAR_OUTPUTS_NOTE,
@@ -221,10 +222,10 @@ def at_rank(setting: Setting, rank: int) -> Setting:
 
 @lru_cache(maxsize=4096)
 def bound(setting: Setting) -> Bound:
-    """Return the capacity at fixed candidates: effective parameters over the price of a fact.
+    """Return the capacity at fixed candidates.
 
     The ``facts`` of :func:`simonides.theory.capacity.capacity_of`, without the rules it compares with.
     """
     assert setting.candidates is not None
-    budget, price = setting.effective_parameters(), setting.price(setting.candidates).value
-    return Bound(setting, budget.value / price, budget.stderr / price, price)
+    facts = facts_of(setting)
+    return Bound(setting, facts.value, facts.stderr, setting.price(setting.candidates).value)

@@ -13,18 +13,23 @@ to fit; the load :math:`p \log p / d^2 = \log p / \delta_p` tends to 1/2 as slow
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from simonides.estimate import Estimate
 from simonides.failures import ConvergenceError
 from simonides.theory.cone import MOST_CANDIDATES
 from simonides.theory.hebbian import hebbian_capacity
 from simonides.theory.setting import ProblemKind, Setting
+from simonides.theory.vertices import most_targets, placed_facts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
-    from simonides.estimate import Estimate
+_SHARES = 24
+"""Numbers of targets that are looked at alone, among at most 1e15: fewer bind no tighter, only by less."""
 
 _TAIL_ITERATIONS, _TAIL_TOLERANCE = 20, 1e-9
 """Of log p. At most seven were needed at dimensions 5 to 1000 and fractions 0.001 to 0.5."""
@@ -81,13 +86,15 @@ def capacity(
     margin: float = 0.0,
     tail_fraction: float | None = None,
     problem: ProblemKind = "original",
+    target_counts: Sequence[int] | None = None,
 ) -> Capacity:
     r"""Return how many facts a matrix can store.
 
     The largest p for which some W has :math:`y_i^T W x_i > y_j^T W x_i` for every fact i and rival j,
-    for generic (Gaussian) embeddings: :math:`p\, \delta_K(c) = N(m)`, Claim 1 at finite size. Exact for
-    the decoupled problem as the dimension grows; an upper bound with a rank bound, where the problem
-    is not convex.
+    for generic (Gaussian) embeddings and equally frequent targets: :math:`p\, \delta_K(c) = N(m)`, Claim 1
+    at finite size. Exact for the decoupled problem as the dimension grows; with a rank bound an upper
+    bound there, for large dimensions. Never more than outputs that can be targets allow
+    (:mod:`simonides.theory.vertices`).
 
     Parameters
     ----------
@@ -103,6 +110,10 @@ def capacity(
         Beat the mean of this fraction of the strongest rivals. Default: beat each.
     problem : {"original", "decoupled"}
         Whether all inputs share their outputs or each has its own.
+    target_counts : sequence of int, optional
+        How often each output is a target, zeros for those that only compete. Default: equally often.
+        The facts on the k most frequent targets are a problem with k candidates; if a share :math:`w_k` of
+        the facts is on them, all facts are at most :math:`\min_k \mathrm{capacity}(k)/w_k`.
 
     Returns
     -------
@@ -120,29 +131,57 @@ def capacity(
     1192.0
     >>> print(f"{capacity(4096, rank=16).facts:.0f}")
     19813
+    >>> print(f"{capacity(20, target_counts=[70, 20, 10]).facts:.1f}")  # on two of them Cover's 2 d_in
+    44.4
     """
     dim_out = dim_in if dim_out is None else dim_out
-    return capacity_of(Setting(dim_in, dim_out, candidates, rank, margin, tail_fraction, problem))
+    counts = None if target_counts is None else tuple(target_counts)
+    return capacity_of(
+        Setting(dim_in, dim_out, candidates, rank, margin, tail_fraction, problem, counts)
+    )
 
 
 def capacity_of(setting: Setting) -> Capacity:
     """Return the capacity of a setting."""
     budget = setting.effective_parameters()
-    facts = _finite_size_facts(setting, budget.value)
-    price = setting.price(setting.competing(facts))
+    facts = facts_of(setting)
+    competing = setting.competing(facts.value)
+    asymptotic = _asymptotic_facts(setting)
     return Capacity(
         setting=setting,
-        facts=facts,
-        facts_stderr=facts * math.hypot(budget.stderr / budget.value, price.stderr / price.value),
-        load=setting.load(facts),
-        statistical_dimension=price.value,
+        facts=facts.value,
+        facts_stderr=facts.stderr,
+        load=setting.load(facts.value),
+        statistical_dimension=setting.price(competing).value,
         effective_parameters=budget.value,
         parameters=setting.parameters,
-        facts_asymptotic=_asymptotic_facts(setting),
+        facts_asymptotic=min(asymptotic, most_targets(setting, asymptotic)),
         facts_hebbian=hebbian_capacity(setting, "all"),
         facts_hebbian_fraction=hebbian_capacity(setting, "fraction"),
-        bits_per_parameter=setting.bits_per_parameter(facts),
+        bits_per_parameter=setting.bits_per_parameter(facts.value),
     )
+
+
+def facts_of(setting: Setting) -> Estimate:
+    """Return how many facts fit: what can be paid for, what targets allow, and the least of both."""
+    if setting.is_uneven:
+        return min(_shares(setting), key=lambda facts: facts.value)
+    budget = setting.effective_parameters()
+    paid = _paid_facts(setting, budget.value)
+    price = setting.price(setting.competing(paid))
+    stderr = paid * math.hypot(budget.stderr / budget.value, price.stderr / price.value)
+    most = most_targets(setting, paid)
+    if paid > most:
+        return Estimate(most)
+    return max(
+        Estimate(paid, stderr), Estimate(placed_facts(setting)), key=lambda facts: facts.value
+    )
+
+
+def holds(setting: Setting, facts: float) -> bool:
+    """Whether theory lets that many facts fit."""
+    paid = setting.effective_parameters().value >= needed_parameters(setting, facts).value
+    return facts <= placed_facts(setting) or (paid and facts <= most_targets(setting, facts))
 
 
 def needed_parameters(setting: Setting, facts: float) -> Estimate:
@@ -150,7 +189,17 @@ def needed_parameters(setting: Setting, facts: float) -> Estimate:
     return setting.price(setting.competing(facts)).scaled(facts)
 
 
-def _finite_size_facts(setting: Setting, budget: float) -> float:
+def _shares(setting: Setting) -> Iterator[Estimate]:
+    """Yield what fits in all where only the facts on the k most frequent targets are looked at."""
+    counts = sorted(setting.target_counts or (), reverse=True)
+    assert setting.candidates is not None  # uneven counts come with them
+    sizes = np.geomspace(2, setting.candidates, _SHARES).round().astype(int)
+    for size in np.unique(sizes):
+        few = replace(setting, candidates=int(size), target_counts=None)
+        yield facts_of(few).scaled(sum(counts) / sum(counts[:size]))
+
+
+def _paid_facts(setting: Setting, budget: float) -> float:
     if setting.candidates is not None:
         return budget / setting.price(setting.candidates).value
     if setting.tail_fraction is not None:

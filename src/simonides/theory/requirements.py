@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.theory.capacity import capacity_of, needed_parameters
+from simonides.theory.capacity import capacity_of, holds, needed_parameters
 from simonides.theory.setting import ProblemKind, Setting
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ def smallest_dimension(
     smallest = 1 if rank is None else arguments.whole("rank", rank, remedy="leave it out")
 
     def suffices(dim: int) -> bool:
-        setting = Setting(dim, dim, candidates, rank, margin, tail_fraction, problem)
-        return setting.effective_parameters().value >= needed_parameters(setting, facts).value
+        return holds(Setting(dim, dim, candidates, rank, margin, tail_fraction, problem), facts)
 
     if not suffices(_LARGEST_DIMENSION):
         raise arguments.refuse(
@@ -95,13 +94,10 @@ def smallest_rank(setting: Setting, facts: int) -> int:
     17
     """
     full = replace(setting, rank=None)
-    needed = needed_parameters(full, arguments.facts(facts)).value
-    most = full.binding_rank
-    if full.effective_parameters().value < needed:
+    facts = arguments.facts(facts)
+    if not holds(full, facts):
         raise _beyond(full, facts)
-    return first(
-        lambda rank: replace(full, rank=rank).effective_parameters().value >= needed, 1, most
-    )
+    return first(lambda rank: holds(replace(full, rank=rank), facts), 1, full.binding_rank)
 
 
 def largest_margin(setting: Setting, facts: int) -> float:
@@ -141,7 +137,7 @@ def largest_margin(setting: Setting, facts: int) -> float:
     def unspent(margin: float) -> float:
         return budget - needed_parameters(replace(bare, margin=margin), facts).value
 
-    if unspent(0.0) < 0:
+    if not holds(bare, facts):
         raise _beyond(bare, facts)
     # A margin c costs at least (c²/2)(K-1)/K: at most this much of it can be paid for.
     most = 2 * math.sqrt(budget / facts) + 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -59,6 +59,8 @@ class Setting:
         Compare the target with the mean of this fraction of its strongest rivals. Default: with each.
     problem : {"original", "decoupled"}
         Whether all inputs share their outputs (eq. 1) or each has its own (eq. 2).
+    target_counts : tuple of int, optional
+        How often each shared output is a target, in any order. Default: equally often.
 
     Raises
     ------
@@ -79,6 +81,7 @@ class Setting:
     margin: float = 0.0
     tail_fraction: float | None = None
     problem: ProblemKind = "original"
+    target_counts: tuple[int, ...] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         # Numbers of any type are welcome; what stays are Python's own, which do not overflow.
@@ -106,6 +109,21 @@ class Setting:
         if self.problem not in ("original", "decoupled"):
             remedy = "see the problem's definition"
             raise arguments.refuse("problem", self.problem, "'original' or 'decoupled'", remedy)
+        if self.target_counts is not None:
+            self._check_counts(self.target_counts)
+
+    def _check_counts(self, counts: tuple[int, ...]) -> None:
+        remedy = "pass how often each output is a target, zeros for those that never are"
+        if self.problem != "original":
+            refusal = "left out where each input has outputs of its own"
+            raise arguments.refuse("target_counts", counts, refusal, "leave it out")
+        for count in counts:
+            arguments.whole("target_counts", count, least=0, remedy=remedy)
+        candidates = max(len(counts), 2) if self.candidates is None else self.candidates
+        if not sum(counts) or len(counts) > candidates:
+            condition = f"of at least one fact, and of at most {candidates} candidates"
+            raise arguments.refuse("target_counts", len(counts), condition, remedy)
+        object.__setattr__(self, "candidates", candidates)
 
     @property
     def entries(self) -> int:
@@ -118,6 +136,14 @@ class Setting:
         if self.rank is None:
             return self.entries
         return self.rank * (self.dim_in + self.dim_out - self.rank)
+
+    @property
+    def is_uneven(self) -> bool:
+        """Whether some outputs are targets more often than others, by more than one fact."""
+        counts = self.target_counts
+        if counts is None or self.candidates is None:
+            return False
+        return max(counts) - (min(counts) if len(counts) == self.candidates else 0) > 1
 
     @property
     def output_directions(self) -> int:
