@@ -38,8 +38,15 @@ HIDING = np.ma.masked_invalid(spoiled(X, np.nan))
         ({"X": X[:, :0], "y": Y}, "X must be a matrix .* 0 feature"),
         ({"X": X, "y": Y[:, :0]}, r"y.shape = \(10, 0\)"),
         ({"X": X[0], "y": Y}, r"X must be a matrix .*, got 1D array instead\. Reshape your data"),
-        ({"X": X, "y": Y[0]}, r"y.shape = \(8,\) must be two-dimensional"),
-        ({"X": X, "y": np.arange(10)}, r"outputs= and targets="),
+        ({"X": X, "y": Y[0]}, r"y.shape = \(8,\) must be with 10 rows"),
+        ({"X": X, "y": Y[None]}, r"y.shape = \(1, 10, 8\) must be with 10 rows"),
+        ({"X": X, "y": X[:, :, None]}, r"must be two-dimensional: .* outputs= and targets="),
+        ({"X": X, "y": X[:, 0]}, "y must be labels, .* Unknown label type: continuous"),
+        ({"X": X, "y": np.ones(10)}, "one distinct output"),
+        (
+            {"X": X, "outputs": OUTPUTS, "y": ["odd", "even"] * 5},
+            r"outputs.shape = \(6, \d\) must be with 2 rows: one for each distinct label",
+        ),
         ({"X": [[1.0, 2.0], [3.0]], "y": Y}, "X must be a matrix of numbers"),
         ({"X": X, "y": [[1.0, 2.0], [3.0]]}, "y = .* must be rows of equal length"),
         ({"X": X, "outputs": OUTPUTS, "targets": [[1], [2, 3]]}, "targets = .* of equal length"),
@@ -152,8 +159,8 @@ def test_more_than_there_is():
         memory.predict(X[:, :3])
     with pytest.raises(ValueError, match=r"y.shape = \(9, 8\)"):
         memory.score(X, Y[:9])
-    with pytest.raises(ValueError, match=r"y = .* must be an array of integers"):
-        memory.score(X, TARGETS / 1)
+    with pytest.raises(ValueError, match=r"y\[0\] = .* must be in classes_"):
+        memory.score(X, TARGETS + 0.5)
     with pytest.raises(ValueError, match="noise = -1"):
         memory.recall_under_noise([-1.0])
 

@@ -144,3 +144,30 @@ def test_random_facts_just_below_capacity_are_not_called_structured():
     assert memory.capacity_.facts > 39
     assert memory.certificate_.claim is Claim.NOT_STORABLE
     assert STRUCTURE not in str(caught[0].message)
+
+
+def test_a_better_method_is_named_before_more_dimensions():
+    X, Y = gaussian(62, 12)
+    targets = np.arange(62) % 8
+    with pytest.warns(NotAllStoredWarning) as caught:
+        AssociativeMemory("hebbian").fit(X, Y[targets])
+    below = str(caught[0].message)
+    assert "method='feasibility' stores all if any weights do" in below
+    above = said(100, capacity(20), strict=False)
+    assert "above" in above
+    assert above.index("method='feasibility'") < above.index("take more dimensions")
+    assert "method=" not in said(100, capacity(20))
+
+
+@pytest.mark.parametrize("factor", [3.0, -0.7])
+def test_multiples_are_named(factor):
+    X, Y = gaussian(10, 8)
+    X[4] = factor * X[2]
+    targets = np.arange(10)
+    if factor < 0:
+        targets[4] = targets[2]
+    with pytest.warns(
+        NotAllStoredWarning, match=r"rows 2 and 4 are multiples of each other"
+    ) as caught:
+        AssociativeMemory().fit(X, Y[targets])
+    assert "theory lets" not in str(caught[0].message)

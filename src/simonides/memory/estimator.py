@@ -22,7 +22,6 @@ from simonides.memory.shortfall import NotAllStoredWarning, shortfall
 from simonides.memory.storing import Storing
 from simonides.memory.torch_bridge import to_layers, weights_of
 from simonides.problems import checked
-from simonides.problems.contradictions import clashing, empty
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,6 +75,8 @@ class AssociativeMemory(LinearRecall):
         Left and right, of which W is left times right transposed.
     outputs_, inputs_, targets_ : array
         The facts: distinct outputs, inputs, and the number of each input's output.
+    classes_ : array or None
+        The label of each output: as given, or else its number; None if equal rows of y became one output.
     n_stored_ : int
         How many facts are stored.
     failed_ : array
@@ -130,10 +131,11 @@ class AssociativeMemory(LinearRecall):
         ----------
         X : array (facts, dim_in)
             An input a row. A memory-mapped file stays one.
-        y : array (facts, dim_out), optional
-            The target embedding of each row; equal rows are one output, which their inputs share.
+        y : array (facts, dim_out) or (facts,), optional
+            The target embedding of each row; equal rows are one output, which their inputs share. Or the
+            label of each row, numbers or text: outputs are then the unit vectors, in the labels' order.
         outputs : array (candidates, dim_out), optional
-            All outputs, instead of y.
+            All outputs: beside text labels those of the labels in order; else beside ``targets``.
         targets : array of int (facts,), optional
             The row of ``outputs`` that belongs to each input.
 
@@ -166,8 +168,8 @@ class AssociativeMemory(LinearRecall):
         ----------
         X : array (new facts, dim_in)
             An input a row.
-        y : array (new facts, dim_out), optional
-            Target embeddings; those that are new become outputs.
+        y : array (new facts, dim_out) or (new facts,), optional
+            Target embeddings, of which new ones become outputs; or labels among ``classes_``.
         targets : array of int (new facts,), optional
             Numbers of outputs that there are, instead.
 
@@ -303,6 +305,7 @@ class AssociativeMemory(LinearRecall):
         nothing = np.zeros(0, dtype=np.int64)
         arrays = {"outputs": outputs, "targets": nothing, "failed": nothing}
         note = {"params": {}, "dim_in": weights.shape[1], "n_iter": 0, "proof": None}
+        note["classes"] = list(range(len(outputs)))
         return files.unpacked(files.Saved(arrays | files.layers(weights, factors), note), blank)
 
     @property
@@ -316,23 +319,16 @@ class AssociativeMemory(LinearRecall):
                     "a layer comes without facts; fit a memory on them, with this one's outputs_"
                 )
             raise arguments.refuse("inputs_", None, "kept with the memory", remedy)
-        return Facts(self.inputs_, self.outputs_, self.targets_)
+        return Facts(self.inputs_, self.outputs_, self.targets_, self.classes_)
 
     def problem(self) -> OriginalProblem:
         """Return what was to be stored, as ``simonides.verify`` takes it with ``certificate_``."""
         return self.facts_.problem(self.normalize_outputs)
 
     def _recipe(self) -> Recipe:
-        return Recipe(
-            self.method,
-            self.rank,
-            self.margin,
-            self.whiten,
-            self.normalize_outputs,
-            self.max_memory,
-            self.time_limit,
-            seed_of(self.random_state),
-        )
+        options = self.get_params()
+        del options["progress"]
+        return Recipe(seed=seed_of(options.pop("random_state")), **options)
 
     def _store(
         self, facts: Facts, recipe: Recipe, start: Reals | None = None, *, like: Any = None
@@ -361,7 +357,7 @@ class AssociativeMemory(LinearRecall):
         # A memory of its own: what the caller does to X later must not change the facts.
         mapped = is_mapped(facts.inputs)
         self.inputs_: Reals | None = facts.inputs if mapped else np.array(facts.inputs)
-        self.targets_ = facts.targets
+        self.targets_, self.classes_ = facts.targets, facts.classes
         self.failed_ = np.flatnonzero(~outcome.stored)
         self.n_stored_ = int(np.count_nonzero(outcome.stored))
         self.certificate_ = outcome.certificate
@@ -374,14 +370,11 @@ class AssociativeMemory(LinearRecall):
         facts, proof = self.facts_, self.certificate_
         if self.n_stored_ == len(facts.targets):
             return ""
-        hopeless: tuple[Any, ...] = ()
-        if not is_mapped(facts.inputs):  # a large file is not passed over once more for this
-            hopeless = clashing(facts.inputs, facts.targets), empty(facts.inputs)
         return shortfall(
             len(facts.targets),
             self.n_stored_,
             self.capacity_,
-            *hopeless,
+            *facts.hopeless(),
             strict=recipe.solver.strict,
             refuted=proof is not None and proof.claim is Claim.NOT_STORABLE,
             interrupted=interrupted,
@@ -391,7 +384,7 @@ class AssociativeMemory(LinearRecall):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
-        tags.target_tags.one_d_labels = False
+        tags.target_tags.one_d_labels = True
         tags.target_tags.two_d_labels = True
         tags.target_tags.single_output = False
         tags.target_tags.multi_output = True

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
 from simonides.memory.budget import is_mapped
 from simonides.problems import checked
-from simonides.problems.contradictions import opposed, row_digest
+from simonides.problems.contradictions import clashing, empty, opposed, row_digest
 from simonides.problems.original import OriginalProblem
 from simonides.problems.scan import row_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from numpy.typing import NDArray
 
     from simonides.arrays import Integers, Reals
 
@@ -28,12 +31,14 @@ _EPS = float(np.finfo(float).eps)
 class Facts:
     """Inputs (facts, dim_in), outputs (candidates, dim_out) and the target of each input.
 
-    Inputs stay as they came, so that a memory-mapped file stays one.
+    Inputs stay as they came, so that a memory-mapped file stays one. ``classes`` are the labels of the
+    outputs: those given, or else their numbers; None where the outputs were found among repeated rows.
     """
 
     inputs: Reals
     outputs: Reals
     targets: Integers
+    classes: NDArray[Any] | None = None
 
     @classmethod
     def read(
@@ -45,7 +50,7 @@ class Facts:
         *,
         normalize: bool = False,
     ) -> Facts:
-        """Return facts from the ways to name them: y alone, or outputs with targets (or y) as numbers.
+        """Return facts from the ways to name them: y alone, or outputs with targets or labels in y.
 
         Outputs that score the same are refused, once they are of unit length if they are to ``normalize``.
         """
@@ -62,9 +67,20 @@ class Facts:
                     "targets", targets, "given once with outputs", "pass targets= and leave out y"
                 )
             vectors = checked.matrix("outputs", outputs)
-            source, indices = ("y", y) if targets is None else ("targets", targets)
-            numbers = checked.indices(source, indices, size=len(inputs), below=len(vectors))
-            facts, rows = cls(inputs, vectors, numbers), np.arange(len(vectors))
+            rows = classes = np.arange(len(vectors))
+            if y is not None and checked.array_of("y", y).dtype.kind in "fUO":
+                classes, numbers = _labelled(y, len(inputs))
+                if len(classes) != len(vectors):
+                    raise arguments.refuse(
+                        "outputs.shape",
+                        vectors.shape,
+                        f"with {len(classes)} rows",
+                        "one for each distinct label of y, in their sorted order",
+                    )
+            else:
+                source, indices = ("y", y) if targets is None else ("targets", targets)
+                numbers = checked.indices(source, indices, size=len(inputs), below=len(vectors))
+            facts = cls(inputs, vectors, numbers, classes)
             name, remedy = "outputs", "keep one of them and let targets share it"
         if len(facts.outputs) < 2:
             raise arguments.refuse(
@@ -113,41 +129,56 @@ class Facts:
 
     def where(self, rows: Any) -> Facts:
         """Return the facts of a mask or an index; outputs keep their numbers."""
-        return Facts(np.asarray(self.inputs)[rows], self.outputs, self.targets[rows])
+        inputs = np.asarray(self.inputs)[rows]
+        return replace(self, inputs=inputs, targets=self.targets[rows])
+
+    def hopeless(self) -> tuple[list[tuple[int, int]], list[int], tuple[int, int] | None]:
+        """Return pairs of equal inputs with different targets, rows of zeros, and two multiples."""
+        if is_mapped(self.inputs):  # a large file is not passed over once more for this
+            return [], [], None
+        clashes = clashing(self.inputs, self.targets)
+        pair = None if clashes else opposed(np.asarray(self.inputs, np.float64), self.targets)
+        return clashes, empty(self.inputs), pair
 
     def with_added(
         self, inputs: Reals, y: object, targets: object, *, normalize: bool = False
     ) -> Facts:
         """Return these facts and further ones; outputs that are new get the next numbers.
 
-        ``y`` holds the target embedding of each new input; or ``targets`` the number of an output that
-        is there. New outputs that score as another does are refused.
+        ``y`` holds the target embedding or the label of each new input; or ``targets`` the number of an
+        output that is there. New outputs that score as another does are refused.
         """
         if (y is None) == (targets is None):
             raise arguments.refuse(
                 "targets", targets, "given, or y, but not both", "pass one of the two"
             )
-        outputs = self.outputs
+        outputs, classes = self.outputs, self.classes
         names = [f"outputs_[{place}]" for place in range(len(outputs))]
         if y is None:
             numbers = checked.indices("targets", targets, size=len(inputs), below=len(outputs))
         else:
-            rows = checked.matrix("y", y, columns=outputs.shape[1])
-            if len(rows) != len(inputs):
+            rows = checked.array_of("y", y)
+            _refuse_other_length(rows, len(inputs))
+            new = np.flatnonzero(numbers_of(rows, outputs, classes) < 0)
+            if len(new) and (rows.ndim == 1 or not _is_numbered(classes, len(outputs))):
                 raise arguments.refuse(
-                    "y.shape", rows.shape, f"with {len(inputs)} rows", "one per row of X"
+                    f"y[{new[0]}]",
+                    rows[new[0]].tolist(),
+                    "among classes_, or their outputs",
+                    "fit again, with all labels",
                 )
-            new = np.flatnonzero(numbers_of(rows, outputs) < 0)
             if len(new):
                 first = np.unique(numbers_of(rows[new], rows[new]), return_index=True)[1]
                 new = new[np.sort(first)]
-                outputs = np.concatenate((outputs, rows[new]))
+                outputs = np.concatenate((outputs, np.asarray(rows[new], dtype=np.float64)))
+                classes = None if classes is None else np.arange(len(outputs))
                 names += [f"y[{row}]" for row in new]
-            numbers = numbers_of(rows, outputs)
+            numbers = numbers_of(rows, outputs, classes)
         facts = Facts(
             np.concatenate((self.inputs, inputs)),
             outputs,
             np.concatenate((self.targets, numbers)),
+            classes,
         )
         facts.refuse_twins(normalize, names.__getitem__, "make the two rows equal")
         return facts
@@ -220,11 +251,22 @@ def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
     return rows if kept else rows.astype(np.float64)
 
 
-def numbers_of(y: object, outputs: Reals) -> Integers:
-    """Return which of the outputs each row of y is, -1 for none; numbers stay as they are."""
+def numbers_of(y: object, outputs: Reals, classes: NDArray[Any] | None = None) -> Integers:
+    """Return which of the outputs each row of y, an embedding or a label, is; -1 for none."""
     array = checked.array_of("y", y)
+    if array.ndim == 1 and classes is not None:
+        labels = {label: place for place, label in enumerate(classes.tolist())}
+        numbers = np.array([labels.get(label, -1) for label in array.tolist()], dtype=np.int64)
+        if len(numbers) and numbers.max() < 0:
+            raise arguments.refuse("y[0]", array[0], "in classes_", "pass labels as in fit")
+        return numbers
     if array.ndim == 1:
-        return checked.indices("y", array, size=len(array), below=len(outputs))
+        raise arguments.refuse(
+            "y.shape",
+            array.shape,
+            "that of embeddings, as fit was given",
+            "the numbers of outputs_ are not yours; fit with labels, or with outputs= and targets=",
+        )
     rows = checked.matrix("y", array, columns=outputs.shape[1])
     places = {row_digest(row): place for place, row in enumerate(outputs)}
     return np.array([places.get(row_digest(row), -1) for row in rows], dtype=np.int64)
@@ -254,6 +296,11 @@ def _with_distinct_outputs(inputs: Reals, y: object) -> tuple[Facts, Integers]:
             f"AssociativeMemory requires y to be passed, but the target y is None: {remedy}"
         )
     array = checked.array_of("y", y)
+    _refuse_other_length(array, len(inputs))
+    if array.ndim == 1:
+        classes, labelled = _labelled(array, len(inputs))
+        one_hot = checked.matrix("y", np.eye(len(classes)))
+        return Facts(inputs, one_hot, labelled, classes), np.unique(labelled, return_index=True)[1]
     if array.dtype.kind == "O":
         raise arguments.refuse(
             "y", array.dtype, "an array of real numbers", "Unknown label type: convert it first"
@@ -261,10 +308,6 @@ def _with_distinct_outputs(inputs: Reals, y: object) -> tuple[Facts, Integers]:
     if array.ndim != 2:
         raise arguments.refuse("y.shape", array.shape, "two-dimensional", remedy)
     rows = checked.matrix("y", array)
-    if len(rows) != len(inputs):
-        raise arguments.refuse(
-            "y.shape", rows.shape, f"with {len(inputs)} rows", "one per row of X"
-        )
     places: dict[bytes, int] = {}
     numbers = np.array(
         [places.setdefault(row_digest(row), len(places)) for row in rows], dtype=np.int64
@@ -272,4 +315,30 @@ def _with_distinct_outputs(inputs: Reals, y: object) -> tuple[Facts, Integers]:
     _, first = np.unique(numbers, return_index=True)
     outputs = rows[first]
     outputs.flags.writeable = False
-    return Facts(inputs, outputs, numbers), first
+    numbered = np.arange(len(rows)) if len(outputs) == len(rows) else None
+    return Facts(inputs, outputs, numbers, numbered), first
+
+
+def _labelled(y: object, size: int) -> tuple[NDArray[Any], Integers]:
+    """Return the distinct labels in order, and the place among them of each row's."""
+    array = checked.array_of("y", y)
+    _refuse_other_length(array, size)
+    try:
+        check_classification_targets(array)
+    except ValueError as error:
+        reason = str(error).split(".")[0]
+        raise BadArgumentError(
+            f"y must be labels, or a target embedding for each row of X: {reason}"
+        ) from None
+    classes, numbers = np.unique(array, return_inverse=True)
+    return classes, numbers.astype(np.int64)
+
+
+def _refuse_other_length(y: NDArray[Any], rows: int) -> None:
+    if y.ndim and len(y) != rows:
+        raise arguments.refuse("y.shape", y.shape, f"with {rows} rows", "one per row of X")
+
+
+def _is_numbered(classes: NDArray[Any] | None, outputs: int) -> bool:
+    """Return whether labels are numbers of outputs, so that new outputs have one."""
+    return classes is None or np.array_equal(classes, np.arange(outputs))

@@ -126,6 +126,7 @@ def packed(memory: AssociativeMemory, *, facts: bool) -> Saved:
         "params": {name: _plain(value) for name, value in params.items()},
         "dim_in": memory.n_features_in_,
         "features": list(getattr(memory, "feature_names_in_", ())),
+        "classes": _plain_labels(memory.classes_),
         "n_iter": memory.n_iter_,
         "proof": None if proof is None else [str(proof.claim), proof.fingerprint],
     }
@@ -172,6 +173,9 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
         if (proof.claim is Claim.STORABLE) == bool(len(failed)):
             raise ValueError("its proof is not of what is stored")
     features = _features(note.get("features"), dim_in)
+    classes = note.get("classes")
+    if classes is not None and len(set(_plain_labels(np.array(classes)) or ())) != len(outputs):
+        raise ValueError("its labels are not those of its outputs")
     inputs = arrays.get("inputs")
     if inputs is not None:
         inputs = checked.matrix("inputs", inputs, columns=dim_in)
@@ -187,6 +191,7 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
         memory.feature_names_in_ = np.array(features, dtype=object)
     memory.weights_, memory.factors_ = weights, factors
     memory.outputs_, memory.inputs_, memory.targets_ = outputs, inputs, targets
+    memory.classes_ = None if classes is None else np.array(classes)
     memory.failed_, memory.n_stored_ = failed, len(targets) - len(failed)
     memory.certificate_, memory.n_iter_ = proof, steps
     memory.capacity_, memory.load_ = capacity_of(setting), setting.load(len(targets))
@@ -220,6 +225,16 @@ def _layers(arrays: Any, shape: tuple[int, int]) -> tuple[Any, tuple[Any, Any] |
     if size > limit(sum(array.nbytes for array in arrays.values())):
         raise ValueError(f"its factors would become a matrix of {size:,} bytes")
     return left @ right.T, (left, right)
+
+
+def _plain_labels(classes: Any) -> list[Any] | None:
+    """Return labels as JSON holds them, or refuse those it does not."""
+    if classes is None:
+        return None
+    labels = list(classes.tolist())
+    if not all(isinstance(label, str | int | float) for label in labels):
+        raise arguments.refuse("classes_", labels, "numbers or text to be saved", "convert them")
+    return labels
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,8 @@ from simonides.memory.facts import checked_inputs, numbers_of, unit_rows
 from simonides.memory.scoring import Scorer
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from simonides.arrays import Integers, Reals
 
 
@@ -24,9 +26,10 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
     weights_: Reals
     factors_: tuple[Reals, Reals] | None
     outputs_: Reals
+    classes_: NDArray[Any] | None
 
-    def predict(self, X: Any) -> Integers:
-        """Return the number of the output recalled for each input: a row of ``outputs_``.
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the label of the output recalled for each input, or its number: a row of ``outputs_``.
 
         Parameters
         ----------
@@ -35,8 +38,8 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        array of int (inputs,)
-            Numbers of outputs.
+        array (inputs,)
+            Labels, as :meth:`fit` was given them; or else numbers of outputs.
 
         Raises
         ------
@@ -44,10 +47,10 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
             Before any fit, as all methods below do.
         """
         check_is_fitted(self)
-        return self._scorer().best(self._inputs(X))
+        return self._labels(self._scorer().best(self._inputs(X)))
 
-    def predict_topk(self, X: Any, k: int = 5) -> Integers:
-        """Return the numbers of the ``k`` outputs with the largest scores, best first, shape (inputs, k).
+    def predict_topk(self, X: Any, k: int = 5) -> NDArray[Any]:
+        """Return labels or numbers of the ``k`` outputs that score highest, best first: (inputs, k).
 
         Raises
         ------
@@ -58,7 +61,7 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         k = arguments.whole("k", k, remedy="pass how many outputs to list")
         if k > len(self.outputs_):
             raise arguments.refuse("k", k, f"at most {len(self.outputs_)}", "there are no more")
-        return self._scorer().top(self._inputs(X), k)
+        return self._labels(self._scorer().top(self._inputs(X), k))
 
     def decision_function(self, X: Any) -> Reals:
         """Return the score of every output for every input, shape (inputs, outputs).
@@ -87,8 +90,9 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         ----------
         X : array (inputs, dim_in)
             An input a row.
-        y : array (inputs, dim_out), or of int (inputs,)
-            Embeddings, or numbers of outputs. An embedding that is no output is never recalled.
+        y : array (inputs, dim_out), or (inputs,)
+            Embeddings, or labels: those of ``classes_``. Others are never recalled. Numbers of outputs
+            that :meth:`fit` found among repeated rows are refused: their order is not yours.
 
         Returns
         -------
@@ -96,8 +100,8 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
             From 0 to 1.
         """
         check_is_fitted(self)
-        recalled = self.predict(X)
-        wanted = numbers_of(y, self.outputs_)
+        recalled = self._scorer().best(self._inputs(X))
+        wanted = numbers_of(y, self.outputs_, self.classes_)
         if len(wanted) != len(recalled):
             raise arguments.refuse(
                 "y.shape", np.shape(y), f"with {len(recalled)} rows", "one per row of X"
@@ -109,6 +113,9 @@ class LinearRecall(BaseEstimator):  # type: ignore[misc]
         inputs = checked_inputs(X, self, to_store=to_store)
         validate_data(self, X, skip_check_array=True, reset=False)
         return inputs
+
+    def _labels(self, numbers: Integers) -> NDArray[Any]:
+        return numbers if self.classes_ is None else self.classes_[numbers]
 
     def _scorer(self) -> Scorer:
         outputs = unit_rows(self.outputs_) if self.normalize_outputs else self.outputs_

@@ -44,6 +44,7 @@ def shortfall(
     capacity: Capacity,
     clashes: Sequence[tuple[int, int]] = (),
     empty: Sequence[int] = (),
+    multiples: tuple[int, int] | None = None,
     *,
     strict: bool = True,
     refuted: bool = False,
@@ -52,16 +53,22 @@ def shortfall(
 ) -> str:
     """Return how many facts are not stored, and how that compares with theory.
 
-    ``clashes`` are pairs of rows with equal inputs and different targets, ``empty`` rows of zeros.
+    ``clashes`` are pairs of rows with equal inputs and different targets, ``empty`` rows of zeros,
+    ``multiples`` two rows that exclude each other as their inputs are multiples of one another.
     ``strict`` says that the method looks for weights that store all, ``refuted`` that there are none, as
     was proved, ``interrupted`` and ``timed_out`` that the search was not left to end.
     """
     lost = f"{facts - stored:,} of {facts:,} facts are not stored (failed_ lists them): "
     lost += "the time limit ended the search, these are the best weights by then; " * timed_out
     reasons = ([_contradiction(clashes)] if clashes else []) + ([_nothing(empty)] if empty else [])
+    if multiples:
+        reasons.append(
+            f"the inputs of rows {multiples[0]} and {multiples[1]} are multiples of each other up to "
+            "rounding, so that no weights store both by a margin above it; keep one of the two"
+        )
     if reasons:
         lost += "; ".join(reasons)
-        hopeless = {later for _, later in clashes} | set(empty)
+        hopeless = {later for _, later in clashes} | set(empty) | set((multiples or ())[1:])
         if facts - stored <= len(hopeless) and strict:
             return lost
         lost += "; "
@@ -73,7 +80,9 @@ def shortfall(
         wishes = ["take more dimensions", "fewer facts"]
         wishes[1:1] = ["a higher rank"] if setting.rank is not None else []
         wishes[-1:-1] = ["a smaller margin"] if setting.margin > 0 else []
-        return f"{lost}, the request is {over:.1%} above; {', '.join(wishes[:-1])} or {wishes[-1]}"
+        better = "" if strict else f"{_better(capacity)}; otherwise "
+        advice = f"{better}{', '.join(wishes[:-1])} or {wishes[-1]}"
+        return f"{lost}, the request is {over:.1%} above; {advice}"
     if interrupted or timed_out:
         return f"{lost}, and the search was stopped before its end; fit again and let it end"
     if not strict:
