@@ -22,7 +22,7 @@ CHECKS = (
     capacities.hebbian_one_eighth,
     capacities.fourfold_gap,
     capacities.rank_bound,
-    mechanism.rank_spectra,
+    *mechanism.RANK_SPECTRA,
     mechanism.rivals_standard_normal,
     mechanism.targets_concentrate,
     mechanism.targets_broaden,

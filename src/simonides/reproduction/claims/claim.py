@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from simonides.reproduction.claims.criteria import CRITERIA
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
@@ -80,12 +82,14 @@ class Check:
 
 
 def stated(
-    name: str, statement: str, paper: str, *, data: str, criterion: str, needs: tuple[str, ...] = ()
+    name: str, statement: str, paper: str, *, data: str, needs: tuple[str, ...] = ()
 ) -> Callable[[Callable[[Results], Finding]], Check]:
     """Make a check of the function that measures what a claim states.
 
-    It needs the sweeps that ``data`` names, unless others are given.
+    It needs the sweeps that ``data`` names, unless others are given. Its criterion is that of its name in
+    ``CRITERIA``, up to a colon.
     """
+    criterion = CRITERIA[name.partition(":")[0]].words
     claim = PaperClaim(name, statement, paper, "", Agreement.UNDECIDED, data, criterion)
     needs = needs or tuple(re.findall(r"sweeps/(\w+)", data))
     return lambda measure: Check(claim, needs, measure)

@@ -6,10 +6,12 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy import stats
 
 from simonides.curves.table import estimate_in
 from simonides.estimate import Estimate
 from simonides.reproduction.claims.claim import (
+    Agreement,
     Finding,
     MissingError,
     graded,
@@ -19,6 +21,7 @@ from simonides.reproduction.claims.claim import (
     worst,
 )
 from simonides.reproduction.claims.complete import FEWEST, has_error, regimes, whole_instances
+from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.reproduction.plans import BOTH
 from simonides.reproduction.results import groups, score_distribution, share_of_capacity, where
 from simonides.reproduction.spectra import measured_distribution, near_capacity
@@ -35,29 +38,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from simonides.arrays import Reals
-    from simonides.reproduction.claims.claim import Agreement
     from simonides.reproduction.results import Results, Row
 
-_LEVEL = 0.01
-"""Chance of calling equal things different."""
-
-_SMALL = 0.05
-"""Relative difference of capacities of the size of the terms in 1/d that both leave out at d = 20."""
-
-_ACCURACY_SLACK, _ACCURACY_SMALL = 0.005, 0.05
-"""Less than a mark's height in Fig. 1; less than what a load 5% higher costs beyond capacity."""
-
-_SMALL_DISTANCE = 0.1
-"""Of distribution functions: a third of that between the laws at capacity and at initialisation."""
 
 _COMPARED = "largest difference of distribution functions, instances exchanged for p"
-
-_CRITERION = (
-    "agrees: distances below 0.1, a third of that between the laws at capacity and at initialisation, and "
-    "smallest p times their number at least 0.01, the chance of calling equal laws different{each}, with "
-    "instances enough for p to be lower; disagrees: a distance of 0.1 or more whose p is lower; not "
-    "decided: too few instances everywhere for p to be lower; in part: otherwise"
-)
 
 
 @stated(
@@ -66,8 +50,6 @@ _CRITERION = (
     "indistinguishable at all dimensions tested (Section 3.1)",
     "no difference",
     data="sweeps/thresholds, Figure difference",
-    criterion="agrees: p at least 0.01, the chance of calling equal capacities different; in part: at the "
-    "largest d they differ by less than 5%, terms of order 1/d at d = 20",
 )
 def thresholds(results: Results) -> Finding:
     """Check that the two thresholds are indistinguishable."""
@@ -82,15 +64,28 @@ def thresholds(results: Results) -> Finding:
         f"{_signed(excess.scaled(100))}% at d = {dim:g}" for dim, excess in excesses.items()
     )
     chance = chance_of_zero([*excesses.values()])
-    return Finding(
-        f"original minus decoupled, over decoupled: {words}; p = {chance:.1g} for no difference",
-        verdict_on_differences([*excesses.values()]),
-    )
+    words = f"original minus decoupled, over decoupled: {words}; p = {chance:.1g} for no difference"
+    verdict = verdict_on_differences([*excesses.values()])
+    if verdict is Agreement.UNDECIDED:
+        return undecided(
+            "instances enough to show a difference within the tolerance, or beyond", words
+        )
+    return Finding(words, verdict)
 
 
 def verdict_on_differences(excesses: Sequence[Estimate]) -> Agreement:
-    """Return the verdict on differences ordered by dimension: none, small at the largest, or large."""
-    return graded(chance_of_zero(excesses) >= _LEVEL, abs(excesses[-1].value) < _SMALL)
+    """Return the verdict on differences ordered by dimension, by two one-sided tests of each."""
+    criterion = CRITERIA["equal-thresholds"]
+    sigmas = float(stats.norm.isf(criterion["level"]))
+    within = [
+        abs(excess.value) + sigmas * excess.stderr < criterion["tolerance"] for excess in excesses
+    ]
+    if all(within) and chance_of_zero(excesses) >= criterion["told"]:
+        return Agreement.AGREES
+    if within[-1]:
+        return Agreement.IN_PART
+    beyond = abs(excesses[-1].value) - sigmas * excesses[-1].stderr > criterion["tolerance"]
+    return Agreement.DISAGREES if beyond else Agreement.UNDECIDED
 
 
 @stated(
@@ -99,8 +94,6 @@ def verdict_on_differences(excesses: Sequence[Estimate]) -> Agreement:
     "(Section 3.1, Fig. 1)",
     "no difference",
     data="sweeps/accuracy, Figure 1",
-    criterion="agrees: within 3 standard errors and 0.005, less than a mark's height in the figure; in "
-    "part: 0.05, what a load higher by a few percent costs",
 )
 def curves(results: Results) -> Finding:
     """Check that accuracy beyond capacity is the same."""
@@ -123,7 +116,7 @@ def curves(results: Results) -> Finding:
             "accuracies of both problems at the same loads beyond capacity, all of them for "
             f"{FEWEST} instances or more of each"
         )
-    slacks = (_ACCURACY_SLACK, _ACCURACY_SMALL)
+    slacks = CRITERIA["equal-curves"].limits.values()
     return Finding(
         "original minus decoupled accuracy, mean over loads 1.02 to 1.5 times capacity: "
         + ", ".join(words),
@@ -136,7 +129,6 @@ def curves(results: Results) -> Finding:
     "Singular values at capacity match between the two problems (Section 3.2, Fig. 3)",
     "same law",
     data="sweeps/spectra, sweeps/regimes, Figure 3",
-    criterion="Each rank at the largest d with instances enough. " + _CRITERION.format(each=""),
 )
 def spectra(results: Results) -> Finding:
     """Check that singular values at capacity have the same law."""
@@ -158,7 +150,7 @@ def _most_telling(rows: list[Row], parts: int) -> tuple[int, list[Row]]:
     """
     dims = {dim: part for (dim,), part in groups(rows, "dim").items()}
     least = {dim: smallest_p(*_counts(part)) for dim, part in dims.items()}
-    told = [dim for dim, p in least.items() if p < _LEVEL / parts]
+    told = [dim for dim, p in least.items() if p < CRITERIA["equal-spectra"]["level"] / parts]
     dim = max(told) if told else min(least, key=lambda dim: (least[dim], -dim))
     return dim, dims[dim]
 
@@ -172,7 +164,6 @@ def _counts(part: list[Row]) -> list[int]:
     "Target and off-target scores have the same laws in the two problems (Section 3.3, Fig. 4)",
     "same laws",
     data="sweeps/regimes, Figure 4",
-    criterion=_CRITERION.format(each=", of either kind of scores"),
 )
 def scores(results: Results) -> Finding:
     """Check that scores have the same law, targets and the others."""
@@ -195,7 +186,8 @@ def compared(parts: Mapping[str, list[Row]], law: Callable[[Row], Reals]) -> Fin
     parts neither agree nor disagree, and where there are no others nothing is decided.
     """
     words, told, close, unsure = [], [], [], []
-    level = _LEVEL / len(parts)
+    criterion = CRITERIA["equal-spectra"]
+    level = criterion["level"] / len(parts)
     for name, part in parts.items():
         original, decoupled = (
             np.array([law(row) for row in where(part, problem=problem)]) for problem in BOTH
@@ -208,7 +200,7 @@ def compared(parts: Mapping[str, list[Row]], law: Callable[[Row], Reals]) -> Fin
             continue
         chance, apart = permutation_p(original, decoupled), distance(original, decoupled)
         told.append(chance < level)
-        close.append(apart < _SMALL_DISTANCE)
+        close.append(apart < criterion["far"])
         words.append(f"{name}: {apart:.3f} (p = {chance:.2g}, {counts})")
     if len(unsure) == len(parts):
         return undecided("instances enough for p to tell", "; ".join(words))

@@ -9,6 +9,7 @@ import numpy as np
 
 from simonides.reproduction.claims.claim import Agreement, Finding, graded, stated, undecided
 from simonides.reproduction.claims.complete import FEWEST, whole_instances
+from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.reproduction.results import groups, share_of_capacity, where
 from simonides.reproduction.statistics import mean
 
@@ -21,18 +22,12 @@ if TYPE_CHECKING:
 
 _ADAM, _CONVERGENT = "gradient", "cross_entropy"
 
-_LIMITS = 0.01, 0.03
-"""One fact in a hundred, of about a hundred at d = 25; three. No error may be larger than these."""
-
 
 @stated(
     "protocol",
     "Curves were made with Adam (Appendix A); this run minimises the same loss to convergence",
     "the same accuracy",
     data="sweeps/protocol",
-    criterion="agrees: the group furthest off, of either problem, rank and side of capacity, has a mean "
-    "difference below 0.01, one of the hundred facts of an instance, and no group an error over "
-    "instances above it; in part: 0.03; not decided: a group is missing and no other is that far off",
 )
 def adam_agrees(results: Results) -> Finding:
     """Check that the paper's Adam recalls what the convergent solver does, on both sides of capacity."""
@@ -51,7 +46,9 @@ def adam_agrees(results: Results) -> Finding:
         f"Adam minus convergent accuracy, same facts, d = {dims}: {words or 'no pairs'}; the convergent "
         f"solver ran with {_options(specs)}, in the curves with {_options(curves)}"
     )
-    verdict = graded(*(_all_below(gaps.values(), limit) for limit in _LIMITS))
+    verdict = graded(
+        *(_all_below(gaps.values(), limit) for limit in CRITERIA["protocol"].limits.values())
+    )
     if missing and verdict is not Agreement.DISAGREES:
         wanted = f"{FEWEST} instances with every load by both solvers of {'; '.join(missing)}"
         return undecided(wanted, text)
