@@ -1,5 +1,11 @@
 """Helpers that assert explain themselves as tests do."""
 
+import signal
+
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # As shells start what they run in the background. Programs that tests interrupt would inherit it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("definition", "keyboard", "proofs")
