@@ -18,6 +18,8 @@ RESULTS = FOLDER / "benchmarks.json"
 
 _HEADINGS = {
     "when": "at the",
+    "data": "data",
+    "model": "model",
     "contender": "contender",
     "options": "options",
     "problem": "problem",
@@ -30,6 +32,7 @@ _HEADINGS = {
     "rank": "rank",
     "verdict": "verdict",
     "accuracy": "recalled",
+    "held_out": "of rows never seen",
     "loss": "loss",
     "steps": "steps",
     "threads": "threads",
@@ -89,6 +92,7 @@ _TABLES = (
     "thresholds",
     "ensembles",
     "beyond",
+    "labels",
     "risk",
     "spectra",
     "spectra_loads",
@@ -153,7 +157,7 @@ def _table(rows: list[dict[str, Any]]) -> str:
 def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
-    if key in ("accuracy", "of_peak", "over_theory", "over_first", "over_first_stderr"):
+    if key in ("accuracy", "held_out", "of_peak", "over_theory", "over_first", "over_first_stderr"):
         return f"{100 * value:.3g}%"
     if key == "loss":
         return f"{value:.8g}"
