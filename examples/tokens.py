@@ -10,11 +10,11 @@ from scipy import special
 
 from examples.coordinates import own_directions
 from examples.encoder import token_vectors
-from examples.lengths import facts_that_fit
 from simonides import OriginalProblem, capacity
 from simonides.arrays import Integers, Reals, Truths
 from simonides.estimate import Estimate
 from simonides.solvers.deciding.threshold import Threshold, threshold
+from simonides.theory.lengths import facts_that_fit
 
 _BEGIN_BELOW = 0.92
 """Where outputs differ in length fewer facts fit, so the search begins lower."""

@@ -91,11 +91,12 @@ def test_the_claim_and_the_criterion_are_said():
 
 
 def test_layers_that_the_theory_does_not_suit_are_named():
-    answer = plan(made(Layer("gate", 600, 4), Layer("head", 600, 900), Layer("up", 600, 200)))
-    thin = next(note for note in answer.notes if "not Gaussian" in note)
-    wide = next(note for note in answer.notes if "as many as their dimension" in note)
-    assert thin.startswith("gate: ")
-    assert wide.startswith("head: ")
+    answer = plan(made(Layer("gate", 600, 4), Layer("thin", 6, 900), Layer("up", 600, 200)))
+    vertices = next(note for note in answer.notes if "vertices" in note)
+    inputs = next(note for note in answer.notes if "Few input dimensions" in note)
+    assert vertices.startswith("gate: ")
+    assert inputs.startswith("thin: ")
+    assert not any("up, " in note or "up: " in note for note in answer.notes)
 
 
 def test_small_layers_carry_the_error_of_their_samples():

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from examples.lengths import _costs, facts_that_fit, price
 from simonides.theory.capacity import capacity
 from simonides.theory.cone import statistical_dimension
+from simonides.theory.lengths import _costs, facts_that_fit, price
 
 # Four standard errors: one false alarm in 16,000 checks, and seeds are fixed.
 SIGMAS = 4

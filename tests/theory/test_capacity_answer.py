@@ -14,7 +14,7 @@ from simonides.theory.capacity import capacity_of, needed_parameters
 NUMBERS = [
     field.name
     for field in dataclasses.fields(Capacity)
-    if field.name not in ("setting", "facts_stderr")
+    if field.name not in ("setting", "facts_stderr", "notes")
 ]
 
 

@@ -22,7 +22,6 @@ def capacity(
     Example: simonides capacity --dim 4096 --rank 16
     """
     from simonides.theory.capacity import capacity_of
-    from simonides.theory.notes import caveats
 
     setting = criteria.setting()
     if plot is not None:
@@ -30,10 +29,9 @@ def capacity(
     answer = capacity_of(setting)
     # The answer's numbers and the question's, by their names.
     record = asdict(answer)
-    notes = list(caveats(answer))
     asked = record.pop("setting")
     del asked["target_counts"]  # a list for Python
-    record |= {**asked, "criterion": _criterion(answer), "notes": notes}
+    record |= {**asked, "criterion": _criterion(answer)}
     if plot is not None:
         from simonides.curves.storage import around
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import replace
+from typing import Annotated, Any
 
 import typer
 
@@ -22,25 +23,28 @@ def require(
 
     Example: simonides require --facts 20000 --dim 4096
     """
-    from simonides.theory.notes import MARGIN_NOTE
+    from simonides.theory.notes import deviations
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
 
-    answer: dict[str, float | int | None] = {
+    answer: dict[str, Any] = {
         "facts": facts,
         "smallest_dimension": smallest_dimension(facts, **criteria.beyond_shape()),
         "smallest_rank": None,
         "largest_margin": None,
     }
+    notes: dict[str, str] = {}
     rows = [["smallest square dimension", f"{answer['smallest_dimension']:,}"]]
     if criteria.is_named:
         setting = criteria.setting()
         size = f"{setting.dim_out:,} x {setting.dim_in:,}"
         answer["smallest_rank"] = smallest_rank(setting, facts)
         answer["largest_margin"] = largest_margin(setting, facts)
+        notes = deviations(replace(setting, rank=answer["smallest_rank"]), facts)
+        notes |= deviations(replace(setting, margin=answer["largest_margin"]), facts)
         rows += [
             [f"smallest rank at {size}", f"{answer['smallest_rank']:,}"],
             [f"largest margin at {size}", f"{answer['largest_margin']:.4f}"],
         ]
-    record = {**answer, "notes": [] if answer["largest_margin"] is None else [MARGIN_NOTE]}
+    record = {**answer, "notes": list(notes.values())}
     header = ["", "needed"]
     output.answer(record, f"To store {facts:,} facts", rows, as_json=as_json, header=header)

@@ -17,11 +17,10 @@ import numpy as np
 from simonides import arguments
 from simonides.certificate import Certificate, Claim
 from simonides.memory.facts import Facts
-from simonides.memory.storing import setting_of
+from simonides.memory.storing import capacity_for
 from simonides.problems import checked
 from simonides.reading import expecting, limit, parse_json, read_arrays
 from simonides.tensor_files import read_tensors
-from simonides.theory.capacity import capacity_of
 from simonides.writing import replacing, write_arrays
 
 if TYPE_CHECKING:
@@ -185,7 +184,7 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
             )
     recipe = memory._recipe()
     shape_only = np.broadcast_to(0.0, (len(targets), dim_in))
-    setting = setting_of(Facts(shape_only, outputs, targets), recipe)
+    capacity = capacity_for(Facts(shape_only, outputs, targets), recipe)
     memory.n_features_in_ = dim_in
     if features:
         memory.feature_names_in_ = np.array(features, dtype=object)
@@ -194,7 +193,7 @@ def unpacked(saved: Saved, blank: AssociativeMemory) -> AssociativeMemory:
     memory.classes_ = None if classes is None else np.array(classes)
     memory.failed_, memory.n_stored_ = failed, len(targets) - len(failed)
     memory.certificate_, memory.n_iter_ = proof, steps
-    memory.capacity_, memory.load_ = capacity_of(setting), setting.load(len(targets))
+    memory.capacity_, memory.load_ = capacity, capacity.setting.load(len(targets))
     return memory
 
 

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from simonides.formatting import count
-from simonides.theory.notes import few_directions, near_outputs
+from simonides.theory.notes import deviations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,10 +123,9 @@ def _below(over: float, capacity: Capacity, refuted: bool) -> str:
 
 def _special(over: float, capacity: Capacity) -> str:
     """Return what sets facts that cannot be stored apart from as many random ones."""
-    setting = capacity.setting
     reason = "they have structure that random ones lack"
-    if few_directions(setting, capacity.statistical_dimension) or near_outputs(setting):
-        reason += ", or theory is off, as it is for few dimensions or about as many outputs"
+    if deviations(capacity.setting, capacity.facts):
+        reason += ", or theory is off, as capacity_.notes says"
     elif _is_near(over, capacity):
         reason = (
             "they are just below theory, about which single sets of facts scatter (by 4% at dimension "

@@ -27,6 +27,7 @@ from simonides.solvers.methods import bounded
 from simonides.solvers.solution import Solution, Status
 from simonides.solvers.training.cross_entropy import cross_entropy
 from simonides.theory.capacity import capacity_of
+from simonides.theory.lengths import length_notes
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -111,7 +112,8 @@ class Storing:
         solution = self._best or self._take(self._first())
         stored = self._stores(solution) if self._stored is None else self._stored
         load = setting.load(len(self._facts.targets))
-        return Stored(solution, stored, self._certificate, capacity_of(setting), load)
+        capacity = capacity_for(self._facts, self._recipe)
+        return Stored(solution, stored, self._certificate, capacity, load)
 
     def _over(self) -> bool:
         """Return whether there is nothing more to look for, or no time."""
@@ -259,7 +261,19 @@ def setting_of(facts: Facts, recipe: Recipe) -> Setting:
     dim_in, dim_out = int(np.shape(facts.inputs)[1]), int(facts.outputs.shape[1])
     candidates = None if facts.paired else len(facts.outputs)
     rank = None if recipe.rank is None else checked.rank_of_shape(recipe.rank, dim_in, dim_out)
-    return Setting(dim_in, dim_out, candidates, rank, recipe.margin)
+    counts = None
+    if candidates is not None and len(facts.targets):
+        counts = tuple(np.bincount(facts.targets, minlength=candidates).tolist())
+    return Setting(dim_in, dim_out, candidates, rank, recipe.margin, target_counts=counts)
+
+
+def capacity_for(facts: Facts, recipe: Recipe) -> Capacity:
+    """Return the capacity for facts of this shape, how frequent their targets are and how long outputs."""
+    answer = capacity_of(setting_of(facts, recipe))
+    outputs = facts.outputs
+    if recipe.normalize_outputs:
+        outputs = outputs / np.linalg.norm(outputs, axis=1, keepdims=True)
+    return replace(answer, notes=(*length_notes(outputs), *answer.notes))
 
 
 @contextmanager

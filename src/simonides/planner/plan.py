@@ -10,12 +10,7 @@ from typing import TYPE_CHECKING
 from simonides import arguments
 from simonides.planner.model import short_names
 from simonides.theory.capacity import facts_of
-from simonides.theory.notes import (
-    FEW_DIRECTIONS_NOTE,
-    NEAR_OUTPUTS_NOTE,
-    few_directions,
-    near_outputs,
-)
+from simonides.theory.notes import deviations
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
@@ -138,17 +133,19 @@ class Plan:
             CLAIM,
             "The total takes each matrix as a memory of its own, which the layers of a network are not.",
         ]
-        if self.lora_rank is not None:
-            notes.append("Under a rank bound the number is the replica-symmetric upper bound.")
-            if capped := self._where(lambda row: row.layer.shortest < (self.lora_rank or 0)):
-                notes.append(
-                    "No rank exceeds the smaller dimension: full rank stands for rank "
-                    f"{self.lora_rank:,} in {capped}."
-                )
-        if thin := self._where(lambda row: few_directions(row.full.setting, row.full.price)):
-            notes.append(f"{thin}: {FEW_DIRECTIONS_NOTE}")
-        if wide := self._where(lambda row: near_outputs(row.full.setting)):
-            notes.append(f"{wide}: {NEAR_OUTPUTS_NOTE}")
+        if capped := self._where(lambda row: row.layer.shortest < (self.lora_rank or 0)):
+            notes.append(
+                "No rank exceeds the smaller dimension: full rank stands for rank "
+                f"{self.lora_rank:,} in {capped}."
+            )
+        by_note: dict[str, list[str]] = {}
+        for name, row in zip(self.names, self.rows, strict=True):
+            for bound in filter(None, (row.full, row.lora)):
+                for note in deviations(bound.setting, bound.facts).values():
+                    by_note.setdefault(note, []).append(name)
+        for note, names in by_note.items():
+            everywhere = len(set(names)) == len(self.rows)
+            notes.append(note if everywhere else f"{', '.join(dict.fromkeys(names))}: {note}")
         return tuple(notes)
 
     def _where(self, holds: Callable[[LayerBounds], bool]) -> str:

@@ -22,13 +22,14 @@ from simonides.estimate import Estimate
 from simonides.failures import ConvergenceError
 from simonides.theory.cone import MOST_CANDIDATES
 from simonides.theory.hebbian import hebbian_capacity
+from simonides.theory.notes import caveats
 from simonides.theory.setting import ProblemKind, Setting
 from simonides.theory.vertices import most_targets, placed_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-_SHARES = 24
+_SHARES = 12
 """Numbers of targets that are looked at alone, among at most 1e15: fewer bind no tighter, only by less."""
 
 _TAIL_ITERATIONS, _TAIL_TOLERANCE = 20, 1e-9
@@ -57,6 +58,8 @@ class Capacity:
         What the Hebbian rule stores: all facts with probability one half, or 99% of them on average.
     bits_per_parameter : float
         p log2 K over the free parameters.
+    notes : tuple of str
+        Where theory is off at this size, which way and by how much, and what it takes for granted.
     """
 
     setting: Setting
@@ -70,6 +73,7 @@ class Capacity:
     facts_hebbian: float
     facts_hebbian_fraction: float
     bits_per_parameter: float
+    notes: tuple[str, ...] = ()
 
     @property
     def candidates(self) -> float:
@@ -147,7 +151,7 @@ def capacity_of(setting: Setting) -> Capacity:
     facts = facts_of(setting)
     competing = setting.competing(facts.value)
     asymptotic = _asymptotic_facts(setting)
-    return Capacity(
+    answer = Capacity(
         setting=setting,
         facts=facts.value,
         facts_stderr=facts.stderr,
@@ -160,6 +164,7 @@ def capacity_of(setting: Setting) -> Capacity:
         facts_hebbian_fraction=hebbian_capacity(setting, "fraction"),
         bits_per_parameter=setting.bits_per_parameter(facts.value),
     )
+    return replace(answer, notes=caveats(answer))
 
 
 def facts_of(setting: Setting) -> Estimate:

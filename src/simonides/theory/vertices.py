@@ -75,18 +75,21 @@ def most_targets(setting: Setting, facts: float) -> float:
     With even odds all their targets are vertices; each fact has a target of its own until none is left.
     """
     candidates = setting.competing(facts)
-    if setting.tail_fraction is not None or min(facts, candidates) <= _ENDS:
+    if setting.tail_fraction is not None:
         return math.inf
-    if setting.problem == "original" and setting.binding_rank == 1:
+    ends = setting.problem == "original" and setting.binding_rank == 1
+    if ends and min(facts, candidates) > _ENDS:
         return _ENDS
-    if _hidden(setting, facts) <= EVEN_ODDS:
+    if hidden_targets(setting, facts) <= EVEN_ODDS:
         return math.inf
     if setting.candidates is not None:
         return EVEN_ODDS / hidden_share(candidates, setting.dim_out)
     from scipy.optimize import brentq
 
     fewest = setting.dim_out + 1.0  # a simplex
-    return float(brentq(lambda most: _hidden(setting, most) - EVEN_ODDS, fewest, facts, rtol=1e-6))
+    return float(
+        brentq(lambda most: hidden_targets(setting, most) - EVEN_ODDS, fewest, facts, rtol=1e-6)
+    )
 
 
 def placed_facts(setting: Setting) -> float:
@@ -104,7 +107,7 @@ def placed_facts(setting: Setting) -> float:
     return float(setting.dim_in) if setting.candidates <= independent else 0.0
 
 
-def _hidden(setting: Setting, facts: float) -> float:
+def hidden_targets(setting: Setting, facts: float) -> float:
     """Return the mean number of facts whose target is no vertex."""
     candidates = setting.competing(facts)
     distinct = min(facts, candidates)

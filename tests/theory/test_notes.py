@@ -1,0 +1,119 @@
+"""Notes and uneven targets: what fires where, and the bound that a list of counts gives."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+
+from simonides import AssociativeMemory, Setting, capacity
+from simonides.__main__ import main
+from simonides.failures import BadArgumentError
+from simonides.theory.capacity import facts_of
+from simonides.theory.lengths import length_notes
+from simonides.theory.notes import deviations
+
+
+def causes(*sizes, **options):
+    setting = Setting(*sizes, **options)
+    return set(deviations(setting, facts_of(setting).value))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "options", "expected"),
+    [
+        ((100, 100), {}, set()),
+        ((60, 5, 6), {}, set()),  # theory is right there: many facts for each output
+        ((15, 15, 15), {}, {"random"}),
+        ((12, 60, 20), {}, {"random"}),
+        ((100, 4), {}, {"vertices"}),
+        ((4, 100), {}, {"inputs"}),
+        ((100, 100), {"rank": 1}, {"rank", "vertices"}),
+        ((100, 100), {"rank": 10}, {"rank"}),
+        ((100, 100), {"margin": 1.0}, {"margin"}),
+        ((15, 15), {"target_counts": (50, 9, 1)}, {"uneven"}),
+        ((15, 15), {"target_counts": (6, 6, 6, 6)}, set()),
+    ],
+)
+def test_notes_fire_where_theory_is_off_and_nowhere_else(sizes, options, expected):
+    assert causes(*sizes, **options) == expected
+
+
+def test_notes_name_sizes():
+    (note,) = deviations(Setting(15, 15, 15), 86.2).values()
+    assert "about 7% fewer" in note
+    (note,) = deviations(Setting(34, 34, margin=1.0), 100).values()
+    assert "10% at this size" in note
+    assert "equally frequent" in capacity(100).notes[-1]
+
+
+def test_one_target_is_cover_s_problem():
+    # All facts on one of three outputs: any rival is told apart by one plane, which holds 2 d_in.
+    assert capacity(15, target_counts=[60, 0, 0]).facts == pytest.approx(30)
+    assert capacity(15, candidates=15, target_counts=[60]).facts == pytest.approx(30)
+
+
+def test_the_bound_of_uneven_targets_is_the_least_over_shares():
+    counts = np.array([20, 10, 7, 5, 4, 3, 3, 2])
+    shares = np.cumsum(counts) / counts.sum()
+    alone = [capacity(12, candidates=k).facts / shares[k - 1] for k in range(2, 9)]
+    assert capacity(12, target_counts=counts).facts == pytest.approx(min(alone), rel=1e-9)
+    assert capacity(12, target_counts=counts[::-1]).facts == pytest.approx(min(alone), rel=1e-9)
+    assert min(alone) < capacity(12, candidates=8).facts
+
+
+def test_even_counts_change_nothing():
+    assert capacity(12, target_counts=[4, 5, 4]).facts == capacity(12, candidates=3).facts
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"target_counts": [1, -1]}, "target_counts = -1"),
+        ({"target_counts": [0, 0]}, "target_counts = 2"),
+        ({"target_counts": [1, 1, 1], "candidates": 2}, "target_counts = 3"),
+        ({"target_counts": [1, 1], "problem": "decoupled"}, "target_counts"),
+    ],
+)
+def test_counts_that_are_none_are_refused(options, words):
+    with pytest.raises(BadArgumentError, match=words):
+        capacity(9, **options)
+
+
+def test_lengths_of_outputs_are_spoken_of():
+    rng = np.random.default_rng(0)
+    gaussian = rng.standard_normal((400, 20))
+    unit = gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True)
+    assert length_notes(gaussian) == ()
+    assert "more facts" in length_notes(unit)[0]
+    assert "fewer facts" in length_notes(unit * rng.lognormal(size=(400, 1)))[0]
+
+
+def test_a_memory_knows_its_targets_and_lengths():
+    rng = np.random.default_rng(1)
+    X, outputs = rng.standard_normal((30, 10)), rng.standard_normal((40, 10))
+    targets = np.repeat([0, 1, 2], [20, 5, 5])
+    memory = AssociativeMemory("hebbian")
+    with pytest.warns(UserWarning, match="not stored"):
+        memory.fit(X, outputs=outputs * np.geomspace(0.1, 3, 40)[:, None], targets=targets)
+    assert memory.capacity_.facts <= 20 / (25 / 30) + 1e-9
+    assert any("upper bound from the most frequent" in note for note in memory.capacity_.notes)
+    assert "lengths" in memory.capacity_.notes[0]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("require", "--facts", "80", "--dim", "100"),
+        ("plan", "gpt2", "--lora-rank", "4"),
+        ("capacity", "--dim", "9", "--rank", "2"),
+    ],
+)
+def test_require_and_plan_print_the_notes_of_capacity(command, capsys, monkeypatch):
+    monkeypatch.setattr("sys.argv", ["simonides", *command, "--json"])
+    with contextlib.suppress(SystemExit):
+        main()
+    note = deviations(Setting(100, 100, rank=2), 80)["rank"]
+    assert note in json.loads(capsys.readouterr().out)["notes"]
