@@ -316,7 +316,7 @@ def claims_that_need(sweep, results):
         (
             "regimes",
             {"equal-scores", "off-target", "target-level", "target-spread", "strategy"}
-            | {"gaussian-equivalence"},
+            | {"gaussian-equivalence", "spectra:1"},
         ),
         ("hebbian", {"hebbian", "fourfold-gap"}),
         ("bounded", {"rank-capacity"}),
