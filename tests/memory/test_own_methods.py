@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from drawn import gaussian
 
-from simonides import AssociativeMemory, verify
+from simonides import AssociativeMemory, OriginalProblem, gradient, verify
 from simonides.memory.shortfall import NotAllStoredWarning
 
 MODULE = """
@@ -87,3 +87,19 @@ def test_a_decision_is_verified_once(monkeypatch):
     memory = AssociativeMemory().fit(*gaussian(20, 12))
     assert len(calls) == 1
     assert calls[0][0] is memory.certificate_
+
+
+def test_a_loss_is_passed_on_and_kept(tmp_path):
+    X, Y = gaussian(20, 12)
+    memory = AssociativeMemory("gradient", loss="squared_hinge").fit(X, Y)
+    assert memory.score(X, Y) == 1
+    trained = gradient(OriginalProblem(X, Y), loss="squared_hinge", seed=0)
+    np.testing.assert_array_equal(memory.weights_, trained.weights)
+    assert AssociativeMemory.load(memory.save(tmp_path / "a.npz")).loss == "squared_hinge"
+    for method, loss in (
+        ("hebbian", "squared_hinge"),
+        ("gradient", "none"),
+        ("gradient", object()),
+    ):
+        with pytest.raises(ValueError, match="loss = "):
+            AssociativeMemory(method, loss=loss).fit(X, Y)

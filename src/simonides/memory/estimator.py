@@ -62,6 +62,8 @@ class AssociativeMemory(LinearRecall):
     time_limit : float, optional
         Seconds after which the search ends with the best weights by then, which the warning says. Rules,
         and methods of yours that do not take it, end when they end.
+    loss : str, optional
+        What "gradient" trains on, or yours as ``"module:Class"``. Default: the cross-entropy.
     random_state : int, Generator or RandomState, optional
         Seed of what is drawn; None is seed 0.
     progress : bool
@@ -107,6 +109,7 @@ class AssociativeMemory(LinearRecall):
         normalize_outputs: bool = False,
         max_memory: int | None = None,
         time_limit: float | None = None,
+        loss: str | None = None,
         random_state: Any = None,
         progress: bool = False,
     ) -> None:
@@ -117,6 +120,7 @@ class AssociativeMemory(LinearRecall):
         self.normalize_outputs = normalize_outputs
         self.max_memory = max_memory
         self.time_limit = time_limit
+        self.loss = loss
         self.random_state = random_state
         self.progress = progress
 

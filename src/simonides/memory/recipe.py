@@ -35,6 +35,7 @@ class Recipe:
     normalize_outputs: bool = False
     max_memory: int | None = None
     time_limit: float | None = None
+    loss: object = None
     seed: int = 0
     deadline: float | None = None
     watch: Callable[[Progress], None] | None = None
@@ -45,8 +46,15 @@ class Recipe:
         )
         if self.rank is not None:
             arguments.whole("rank", self.rank, remedy="pass the inner dimension of two factors")
+        if not (self.loss is None or isinstance(self.loss, str)):
+            remedy = "pass module:Class for your own, so that files can hold it"
+            raise arguments.refuse("loss", self.loss, "a name, or None", remedy)
         if ":" not in str(self.method):
             method = named(self.method)
+            if self.loss is not None and "loss" not in method.takes:
+                raise arguments.refuse(
+                    "loss", self.loss, f"None with method={self.method!r}", "use method='gradient'"
+                )
             if self.rank is not None and method.strict and not method.bounds_rank:
                 raise arguments.refuse(
                     "rank", self.rank, f"None with method={self.method!r}", "use method='low_rank'"

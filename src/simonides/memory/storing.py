@@ -186,6 +186,7 @@ def attempt(problem: SharedProblem, recipe: Recipe, start: Reals | None = None) 
         seed=recipe.seed,
         watch=recipe.watch,
         time_limit=recipe.seconds_left,
+        **({} if recipe.loss is None else {"loss": recipe.loss}),
     )
     if whitening is not None:
         factors = solution.factors
