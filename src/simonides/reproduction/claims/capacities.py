@@ -311,15 +311,12 @@ def clustered_load(dim: int, grid: tuple[tuple[float, int], ...]) -> Estimate:
     draws = round(CRITERIA["fourfold-gap"]["draws"])
     load, variance, below = 0.0, 0.0, 0.0
     for at, facts in grid:
-        whole = sum(map(_all_recalled, [rng] * draws, [dim] * draws, [facts] * draws))
-        if not whole:
+        share = sum(_all_recalled(rng, dim, facts) for _ in range(draws)) / draws
+        if not share:
             break
-        share, step = whole / draws, at - below
-        load, variance, below = (
-            load + step * share,
-            variance + step**2 * share * (1 - share) / draws,
-            at,
-        )
+        load += (at - below) * share
+        variance += (at - below) ** 2 * share * (1 - share) / draws
+        below = at
     return Estimate(load, math.sqrt(variance))
 
 
