@@ -1,13 +1,22 @@
 """Where theory is off, by how much, in which direction, and which note says so."""
 
+from dataclasses import replace
 from typing import Any
+
+import numpy as np
 
 from simonides import Setting
 from simonides.experiments.thresholds import measure_thresholds
+from simonides.problems.ensembles import ensemble
 from simonides.theory.capacity import capacity_of
+from simonides.theory.lengths import length_notes
+from simonides.theory.notes import deviations
 
 INSTANCES = 8
 """For standard errors of one to four percent at these sizes, which take seconds each."""
+
+_MANY = 2000
+"""Outputs that show the lengths of a law."""
 
 CASES: tuple[tuple[int, int, int | None, int | None, str, str], ...] = (
     (10, 10, None, None, "original", "gaussian"),
@@ -56,7 +65,8 @@ def _row(
         instances=INSTANCES,
         workers=1,
     )
-    theory = capacity_of(Setting(dim_in, dim_out, candidates, rank, problem=problem)).facts
+    setting = Setting(dim_in, dim_out, candidates, rank, problem=problem)
+    theory = capacity_of(setting).facts
     return {
         "shape": f"{dim_in} → {dim_out}",
         "candidates": candidates,
@@ -68,5 +78,21 @@ def _row(
         "stderr": cell.mean.stderr,
         "over_theory": cell.mean.value / theory - 1,
         "over_theory_stderr": cell.mean.stderr / theory,
+        "note": ", ".join(_notes(setting, theory, law)),
         "instances": INSTANCES,
     }
+
+
+def _notes(setting: Setting, facts: float, law: str) -> list[str]:
+    """Return the causes that notes name, given an instance's lengths and, if uneven by law, its targets."""
+    if setting.problem == "decoupled":
+        return list(deviations(setting, facts))
+    shape = setting.dim_in, setting.dim_out
+    instance: Any = ensemble(law).draw(round(facts), *shape, candidates=setting.candidates, seed=0)
+    if "zipf" in law:
+        counts = np.bincount(instance.targets, minlength=instance.candidates)
+        setting = replace(setting, target_counts=tuple(counts.tolist()))
+    names = list(deviations(setting, facts))
+    # Few outputs of one draw have uneven lengths by chance.
+    many: Any = ensemble(law.split("+")[0]).draw(_MANY, *shape, seed=0)
+    return names + ["lengths"] * bool(length_notes(many.shared_outputs))

@@ -24,6 +24,7 @@ _HEADINGS = {
     "options": "options",
     "problem": "problem",
     "dim": "d",
+    "shape": "inputs → outputs",
     "share": "of capacity",
     "ensemble": "ensemble",
     "candidates": "candidates",
@@ -53,6 +54,7 @@ _HEADINGS = {
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
+    "over_theory_stderr": "± of theory",
     "over_first": "above the first",
     "over_first_stderr": "± of that",
     "stored": "cross-entropy until stored",
@@ -87,8 +89,10 @@ _HEADINGS = {
     "trained": "recalled by training",
     "random": "random ones kept",
     "easy": "easy ones kept",
+    "note": "note",
 }
 _TABLES = (
+    "deviations",
     "thresholds",
     "ensembles",
     "beyond",
@@ -157,7 +161,15 @@ def _table(rows: list[dict[str, Any]]) -> str:
 def _cell(key: str, value: Any) -> str:
     if value is None:
         return ""
-    if key in ("accuracy", "held_out", "of_peak", "over_theory", "over_first", "over_first_stderr"):
+    if key in (
+        "accuracy",
+        "held_out",
+        "of_peak",
+        "over_theory",
+        "over_theory_stderr",
+        "over_first",
+        "over_first_stderr",
+    ):
         return f"{100 * value:.3g}%"
     if key == "loss":
         return f"{value:.8g}"

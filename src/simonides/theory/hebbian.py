@@ -10,7 +10,7 @@ output, and with its own stored input. Counting them,
     \qquad \mu^2 = \frac{d_{in} d_{out}}{p + d_{in} - 1} \quad\text{(decoupled)}.
 
 Scores are treated as independent Gaussians, as in Theorem D.1. For the accuracy that is sharp (within
-0.03 in every simulation tested, from d = 25 up). For the chance that *all* facts are recalled it is
+0.04 in every simulation tested, from d = 25 up). For the chance that *all* facts are recalled it is
 cautious where outputs are shared: failures come in clusters, so the number of facts with even odds is
 up to 1.45 times the predicted one at d = 25 to 100, and approaches it as d grows.
 
