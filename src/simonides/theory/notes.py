@@ -37,7 +37,7 @@ _NOTES = {
 _FEW_DIRECTIONS, _FEW_INPUTS = 2.0, 2.5
 """Smaller dimension, and that of inputs, over the price, below which theory was measured 3% off or more.
 
-From 8 to 24 dimensions the ratio is 2.0, and theory 6% low; at dimension 10 it is 3.1, and theory right.
+From 8 to 24 dimensions the ratio is 2.1, and theory 6% low; at dimension 10 it is 3.1, and theory right.
 """
 
 _SOME_HIDDEN = 0.05
