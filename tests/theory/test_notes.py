@@ -43,9 +43,7 @@ def test_notes_fire_where_theory_is_off_and_nowhere_else(sizes, options, expecte
 
 def test_notes_name_sizes():
     (note,) = deviations(Setting(15, 15, 15), 86.2).values()
-    assert "about 7% fewer" in note
-    (note,) = deviations(Setting(34, 34, margin=1.0), 100).values()
-    assert "10% at this size" in note
+    assert "about 8% fewer" in note
     assert "equally frequent" in capacity(100).notes[-1]
 
 
