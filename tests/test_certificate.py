@@ -310,7 +310,7 @@ def test_the_verifier_shares_no_code_with_the_solvers():
         "simonides.certificate.recomputed.fields",
         "simonides.reading.expecting",
         "simonides.reading.read_arrays",
-        "simonides.writing.replacing",
+        "simonides.writing.write_arrays",
         *(
             f"simonides.certificate.rounding.{name}"
             for name in ("UNDERFLOW", "gamma", "length", "lengths")

@@ -132,8 +132,8 @@ def test_factors_that_only_the_second_search_finds_are_proved():
 @pytest.mark.slow
 def test_a_search_for_factors_that_fails_blames_no_facts():
     with pytest.warns(NotAllStoredWarning, match="search may miss factors") as caught:
-        memory = AssociativeMemory(rank=1).fit(*gaussian(5, 8))
-    assert memory.capacity_.facts > 5
+        memory = AssociativeMemory(rank=2).fit(*gaussian(15, 8))
+    assert memory.capacity_.facts > 15
     assert STRUCTURE not in str(caught[0].message)
 
 

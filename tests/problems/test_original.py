@@ -53,7 +53,7 @@ def naive(problem, images, threshold):
             ["inputs[0, 0] = 9007199254740993"],
             id="long-integers",
         ),
-        pytest.param(X, np.longdouble(Y) / 3, None, ["outputs[0, 0]", "double"], id="long-doubles"),
+        pytest.param(X, np.longdouble(Y) / 3, None, ["outputs[0, ", "double"], id="long-doubles"),
         pytest.param(X, Y > 0, None, ["outputs", "bool"], id="truth-values"),
         pytest.param(X[0], Y, None, ["inputs.shape", "(3,)"], id="one-dimension"),
         pytest.param(X, Y[None], None, ["outputs.shape", "(1, 5, 4)"], id="three-dimensions"),
