@@ -29,9 +29,9 @@ def capacity(
     answer = capacity_of(setting)
     # The answer's numbers and the question's, by their names.
     record = asdict(answer)
-    asked = record.pop("setting")
-    del asked["target_counts"]  # a list for Python
-    record |= {**asked, "criterion": _criterion(answer)}
+    question = record.pop("setting")
+    del question["target_counts"]  # a list for Python
+    record |= {**question, "criterion": _criterion(answer)}
     if plot is not None:
         from simonides.curves.storage import around
 

@@ -237,7 +237,10 @@ def _client(address: str) -> Any:
         with ThreadPoolExecutor(1) as thread:  # where no loop runs yet
             thread.submit(asyncio.run, greet()).result()
         return distributed.Client(address, timeout=_PATIENCE, set_as_default=False)
-    except Exception:  # noqa: BLE001 - whatever a stranger answers
+    except Exception as error:
         raise arguments.refuse(
-            "dask", address, "the address of a running scheduler", "start one with 'dask scheduler'"
-        ) from None
+            "dask",
+            address,
+            "the address of a running scheduler",
+            f"start one with 'dask scheduler' ({type(error).__name__})",
+        ) from error

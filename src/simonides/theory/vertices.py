@@ -98,8 +98,8 @@ def placed_facts(setting: Setting) -> float:
     Independent inputs and outputs can be sent anywhere, so also to the corners of one polygon, on which
     each output is the furthest in its own direction. The margins are tiny, but they are there.
     """
-    asked = setting.margin == 0 and setting.tail_fraction is None and setting.problem == "original"
-    if setting.rank is None or not asked or setting.binding_rank < 2:
+    plain = setting.margin == 0 and setting.tail_fraction is None and setting.problem == "original"
+    if setting.rank is None or not plain or setting.binding_rank < 2:
         return 0.0
     independent = setting.dim_out + 1  # corners of a simplex
     if setting.candidates is None:
