@@ -8,6 +8,7 @@ import zipfile
 import zlib
 from typing import TYPE_CHECKING
 
+import gguf_made
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -53,6 +54,12 @@ def npy(shape: tuple[int, ...], version: int = 1, length: int | None = None) -> 
 def tensors(path: Path, header: bytes) -> Path:
     path.write_bytes(struct.pack("<Q", len(header)) + header)
     return path
+
+
+def gguf(start: bytes, rest: bytes = b"") -> bytes:
+    """Return a file of that format whose one value is a list that begins so."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + gguf_made.text("key")
+    return head + struct.pack("<I", 9) + start + rest
 
 
 def memory(path: Path, **changes: object) -> Path:
@@ -150,6 +157,21 @@ ATTACKS = {
     ),
     "a name of many parts": (
         lambda path: tensors(path, f'{{"{NAME}":{ENTRY}}}'.encode()),
+        planned,
+        "has a name of 39,999 characters",
+    ),
+    "GGUF of endless texts": (
+        lambda path: text(path, gguf(b"\x08" + bytes(3) + struct.pack("<Q", 2**23), bytes(2**26))),
+        planned,
+        "more than 4,194,304 texts",
+    ),
+    "GGUF of endless numbers": (
+        lambda path: text(path, gguf(b"\x0c" + bytes(3) + struct.pack("<Q", 2**58))),
+        planned,
+        "its header is cut off",
+    ),
+    "GGUF of a long name": (
+        lambda path: text(path, gguf_made.content({NAME: (0, [1])})),
         planned,
         "has a name of 39,999 characters",
     ),

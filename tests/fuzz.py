@@ -14,6 +14,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import gguf_made
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -99,6 +100,8 @@ def seeds(folder: Path) -> list[tuple[str, bytes, Callable[[Path], object]]]:
     files = [(name, (folder / name).read_bytes(), read) for name, read in readers.items()]
     weights = (folder / "memory.safetensors").read_bytes()
     files.append(("model.safetensors", weights, lambda path: read_model(str(path))))
+    model = gguf_made.content()
+    files.append(("model.gguf", model, lambda path: read_model(str(path))))
     files.append(("signal.json", (folder / "config.json").read_bytes(), read_config))
     return files
 

@@ -13,6 +13,7 @@ import pytest
 
 from simonides import AssociativeMemory, Certificate, reading
 from simonides.failures import BadArgumentError
+from simonides.gguf_files import read_gguf
 from simonides.planner.source import read_model
 from simonides.tensor_files import read_header, read_tensors
 
@@ -24,6 +25,7 @@ READERS = [
     reading.read_arrays,
     read_header,
     read_tensors,
+    read_gguf,
     Certificate.load,
 ]
 

@@ -89,6 +89,15 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
         return arrays, metadata
 
 
+def checked_name(name: str) -> str:
+    """Return the name of a tensor if a person can read it."""
+    if len(name) > _LONGEST_NAME:
+        raise ValueError(f"tensor {_shown(name)} has a name of {len(name):,} characters")
+    if not name.isprintable():
+        raise ValueError(f"tensor {_shown(name)} has a name that cannot be printed")
+    return name
+
+
 def _entries(file: IO[bytes]) -> dict[str, Any]:
     """Return a file's header, checked; the file is left where the tensors begin."""
     size = os.fstat(file.fileno()).st_size
@@ -116,10 +125,7 @@ def _entries(file: IO[bytes]) -> dict[str, Any]:
 
 def _span(name: str, entry: object) -> tuple[int, int]:
     """Return the bytes of a tensor, having checked that they are as many as its shape needs."""
-    if len(name) > _LONGEST_NAME:
-        raise ValueError(f"tensor {_shown(name)} has a name of {len(name):,} characters")
-    if not name.isprintable():
-        raise ValueError(f"tensor {_shown(name)} has a name that cannot be printed")
+    checked_name(name)
     if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
         raise ValueError(f"tensor {_shown(name)} lacks dtype, shape or data_offsets")
     kind, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]

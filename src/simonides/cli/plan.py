@@ -26,7 +26,8 @@ def plan(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A config.json, a .safetensors file or its index.json, or a name such as llama-3-8b.",
+            help="A config.json, a .safetensors file or its index.json, a .gguf file, or a name such as "
+            "llama-3-8b.",
         ),
     ],
     lora_rank: Annotated[int | None, typer.Option(help="Also at this rank (LoRA).")] = None,

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
+from simonides.gguf_files import is_gguf, read_gguf
 from simonides.planner import families, tensors
 from simonides.planner.catalogue import CONFIGS
 from simonides.reading import expecting, read_json
 from simonides.tensor_files import read_header
+from simonides.text import printable
 
 if TYPE_CHECKING:
     from simonides.failures import BadArgumentError
@@ -17,6 +20,9 @@ if TYPE_CHECKING:
     from simonides.tensor_files import Tensor
 
 _JSON = "a model's config.json or model.safetensors.index.json"
+_LONGEST_FAMILY = 60
+"""Characters of what a file calls its architecture, which is printed."""
+
 _MOST_NAMED = 8
 """Layers that a refusal names: some lines of a terminal, and enough to know the rest by."""
 
@@ -30,7 +36,7 @@ def read_model(source: str) -> Model:
     ----------
     source : str
         A Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists several of
-        them, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`.
+        them, a ``.gguf`` file, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`.
 
     Returns
     -------
@@ -52,16 +58,12 @@ def read_model(source: str) -> Model:
     """
     path = Path(source)
     if path.exists() and not path.is_dir():
-        model = (
-            _from_json(path)
-            if path.suffix == ".json"
-            else tensors.model_of(source, read_header(source))
-        )
+        model = _from_file(path)
     elif source.lower() in CONFIGS:
         model = families.model_of(source.lower(), CONFIGS[source.lower()])
     elif path.is_dir():
         raise arguments.refuse(
-            "file", source, "a file, not a folder", "pass the config.json or .safetensors in it"
+            "file", source, "a file, not a folder", "pass the config.json or the weights in it"
         )
     else:
         raise arguments.refuse(
@@ -88,6 +90,23 @@ def _unreadable(source: str, packed: list[Skipped]) -> BadArgumentError:
         f"the shapes of {names}{more} ({matrices:,} matrices) need not be those of the layers; pass "
         "the model's config.json, or its file from before it was quantised",
     )
+
+
+def _from_file(path: Path) -> Model:
+    if path.suffix == ".json":
+        return _from_json(path)
+    return _from_gguf(path) if is_gguf(path) else tensors.model_of(str(path), read_header(path))
+
+
+def _from_gguf(path: Path) -> Model:
+    shapes, values = read_gguf(path)
+    if values.get("split.count", 1) != 1:
+        raise arguments.refuse(
+            "file", str(path), "a whole model", "it is one of several files; pass its config.json"
+        )
+    model = tensors.model_of(str(path), shapes)
+    family = str(values.get("general.architecture", model.family))
+    return replace(model, family=printable(family, _LONGEST_FAMILY))
 
 
 def _from_json(path: Path) -> Model:

@@ -17,12 +17,12 @@ Kind = TypeVar("Kind")
 
 _TOKEN_TABLES = (
     "wte", "embed_tokens", "word_embeddings", "word_embedding", "tok_embeddings", "token_embedding",
-    "token_embeddings", "embed_in", "shared",
+    "token_embeddings", "embed_in", "shared", "token_embd",
 )  # fmt: skip
 """Names under which models keep one vector per token."""
 
-_OTHER_TABLES = ("wpe", "relative_attention_bias")
-"""The same for positions."""
+_OTHER_TABLES = ("wpe", "relative_attention_bias", "attn_rel_b", "token_types")
+"""The same for positions and segments."""
 
 _HEADS = ("lm_head", "embed_out", "output")
 """Names of the map from the last layer to the tokens; only at the top, or it is a block's own."""
@@ -81,7 +81,7 @@ def _reason_to_skip(
     if "lora_" in name:
         return "a factor of an adapter"
     last = _last(_module(name))
-    table = "embed" in last and last not in _HEADS
+    table = ("embed" in last or "embd" in last) and last not in _HEADS
     if (table or last in _TOKEN_TABLES or last in _OTHER_TABLES) and _bias(name, tensors) is None:
         return "a table of vectors"
     return None

@@ -1,0 +1,158 @@
+"""Files in the format GGUF, as llama.cpp writes them: the tensors that they name, and what they say beside.
+
+Four letters, a version and two numbers; then so many keys with a value each, and so many tensors, each with
+its name, shape, type and place. Shapes begin with the innermost size and are those of the layers, however
+few bits an entry takes. Numbers are believed only as far as the file bears them out; weights are not read.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from itertools import pairwise
+from typing import IO, TYPE_CHECKING, Any
+
+from simonides.reading import expecting, opened
+from simonides.tensor_files import LONGEST_HEADER, Tensor, checked_name
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_MAGIC = b"GGUF"
+
+_VERSIONS = (2, 3)
+"""The first had other sizes, and hardly any file is left of it."""
+
+_MOST_ENTRIES = 100_000
+"""Keys, and tensors: the largest models have some thousands."""
+
+_MOST_TEXTS = 2**22
+"""In all lists together: a vocabulary of a million, and its merges."""
+
+_MOST_AXES = 4
+"""The format's own limit."""
+
+_ALIGNMENT = 32
+"""Tensors begin at a multiple of it, unless the file names another."""
+
+_INTEGERS = range(24, 28)
+"""Numbers of the types that are whole numbers, of 8 to 64 bits; all others stand for real ones."""
+
+_LEAST_BITS = 1
+"""Bits that an entry takes at least; the smallest type takes 1.56."""
+
+_NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
+_TEXT, _LIST = 8, 9
+"""Numbers of the kinds of values."""
+
+
+def is_gguf(path: str | Path) -> bool:
+    """Return whether a file begins as this format does."""
+    with opened(path) as file:
+        return file.read(len(_MAGIC)) == _MAGIC
+
+
+def read_gguf(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
+    """Return the tensors that a file names, and what it says by key: numbers, texts, lengths of lists.
+
+    Raises ``ValueError`` naming the file if it is truncated, or its header is not what the format says.
+    """
+    again = "pass another file or download it again"
+    with expecting("file", path, "a whole .gguf file", again), opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        header = _Header(file, min(size, LONGEST_HEADER))
+        if header.take(len(_MAGIC)) != _MAGIC or header.number("I") not in _VERSIONS:
+            raise ValueError("it is not GGUF of version 2 or 3")
+        tensors, keys = header.count("tensors"), header.count("keys")
+        values: dict[str, Any] = {}
+        for _ in range(keys):
+            key = header.text()
+            if key in values:
+                raise ValueError(f"key {key!r} occurs twice")
+            values[key] = header.value(header.number("I"))
+        shapes: dict[str, Tensor] = {}
+        places = []
+        for _ in range(tensors):
+            name = checked_name(header.text())
+            if name in shapes:
+                raise ValueError(f"tensor {name!r} occurs twice")
+            shape = header.shape()
+            shapes[name] = Tensor(shape, header.number("I") not in _INTEGERS)
+            places.append((header.number("Q"), math.prod(shape)))
+        _refuse_beyond(places, size - _aligned(file.tell(), values))
+    return dict(sorted(shapes.items())), values
+
+
+def _aligned(place: int, values: dict[str, Any]) -> int:
+    """Return where tensors begin, if the header ends at a place."""
+    unit = values.get("general.alignment", _ALIGNMENT)
+    if type(unit) is not int or unit < 1:
+        raise ValueError("its alignment is no size")
+    return -(-place // unit) * unit
+
+
+def _refuse_beyond(places: list[tuple[int, int]], available: int) -> None:
+    """Refuse tensors, by where they begin and how many entries they have, with more than there can be."""
+    for (begin, entries), (end, _) in pairwise([*sorted(places), (available, 0)]):
+        if _LEAST_BITS * entries > 8 * (end - begin):
+            raise ValueError(f"a tensor of {entries:,} entries does not fit its bytes")
+
+
+class _Header:
+    """A file that is read from its beginning on, no further than so many bytes."""
+
+    def __init__(self, file: IO[bytes], most: int) -> None:
+        self._file, self._left, self._texts = file, most, 0
+
+    def take(self, length: int) -> bytes:
+        """Return the next bytes."""
+        if length > self._left:
+            raise ValueError(f"its header is cut off, or longer than {LONGEST_HEADER:,} bytes")
+        self._left -= length
+        return self._file.read(length)
+
+    def number(self, kind: str) -> Any:
+        """Return the next number, of a kind as ``struct`` names it."""
+        return struct.unpack(f"<{kind}", self.take(struct.calcsize(kind)))[0]
+
+    def count(self, things: str) -> int:
+        """Return how many things are to come."""
+        number = int(self.number("Q"))
+        if number > _MOST_ENTRIES:
+            raise ValueError(f"it claims {number:,} {things}, and {_MOST_ENTRIES:,} are read")
+        return number
+
+    def text(self) -> str:
+        """Return the next text."""
+        return self.take(self.number("Q")).decode("utf-8", "replace")
+
+    def shape(self) -> tuple[int, ...]:
+        """Return the next shape, outermost size first."""
+        axes = self.number("I")
+        if axes > _MOST_AXES:
+            raise ValueError(f"a tensor has {axes:,} axes")
+        return tuple(self.number("Q") for _ in range(axes))[::-1]
+
+    def value(self, kind: int) -> Any:
+        """Return the next value; of a list its length, and a list in a list is refused."""
+        if kind == _TEXT:
+            return self.text()
+        if kind != _LIST:
+            return self.number(self._letter(kind))
+        kind, length = self.number("I"), self.number("Q")
+        if kind != _TEXT:
+            self.take(length * struct.calcsize(self._letter(kind)))
+            return length
+        self._texts += length
+        if self._texts > _MOST_TEXTS:
+            raise ValueError(f"it lists more than {_MOST_TEXTS:,} texts")
+        for _ in range(length):
+            self.take(self.number("Q"))
+        return length
+
+    @staticmethod
+    def _letter(kind: int) -> str:
+        if kind not in _NUMBERS:
+            raise ValueError(f"it has a value of the unknown kind {kind}")
+        return _NUMBERS[kind]

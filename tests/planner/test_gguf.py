@@ -1,0 +1,137 @@
+"""Headers of GGUF files: what is read, what is not, and every way in which one can lie."""
+
+import struct
+
+import pytest
+from gguf_made import F32, I32, META, Q4_0, content, text, value, write
+
+from simonides.failures import BadArgumentError
+from simonides.gguf_files import is_gguf, read_gguf
+from simonides.planner.model import Layer
+from simonides.planner.plan import plan
+from simonides.planner.source import read_model
+from simonides.tensor_files import Tensor
+
+FEW = {"a": (F32, [3, 2]), "b": (I32, [4])}
+COUNTS = 8
+"""Where the two numbers begin, after the letters and the version."""
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_names_shapes_types_and_what_is_said_beside(tmp_path, version):
+    path = write(tmp_path / "x.gguf", {"scalar": (F32, []), **FEW}, version=version)
+    tensors, values = read_gguf(path)
+    assert tensors == {
+        "a": Tensor((2, 3), is_float=True),
+        "b": Tensor((4,), is_float=False),
+        "scalar": Tensor((), is_float=True),
+    }
+    assert values["general.architecture"] == "llama"
+    assert values["tokenizer.ggml.tokens"] == 3
+    assert is_gguf(path)
+
+
+def test_a_quantised_model_has_the_layers_of_its_shapes(tmp_path):
+    # Known by how it begins: a store of models gives its files other names.
+    model = read_model(str(write(tmp_path / "sha256-1234")))
+    assert (model.family, model.vocabulary) == ("llama", 96)
+    assert set(model.layers) == {
+        Layer("blk.*.attn_q", 64, 64, 2),
+        Layer("blk.*.attn_k", 64, 32, 2),
+        Layer("blk.*.ffn_down", 160, 64, 2),
+        Layer("output", 64, 96),
+    }
+    reasons = {part.name: part.reason for part in model.skipped}
+    assert reasons["token_embd.weight"] == "a table of vectors"
+    assert "stack" in reasons["blk.*.ffn_gate_exps.weight"]
+    assert len(plan(model).rows) == 4
+
+
+def test_weights_are_not_read(tmp_path):
+    path = tmp_path / "x.gguf"
+    small, vast = struct.pack("<IQ", 1, 32), struct.pack("<IQ", 1, 2**36)
+    path.write_bytes(content({"w": (Q4_0, [32])}).replace(small, vast))
+    with path.open("ab") as file:  # sparse: no disk holds it
+        file.truncate(2**36)
+    assert read_gguf(path)[0]["w"].shape == (2**36,)
+
+
+def test_wherever_a_file_is_cut_it_is_refused(tmp_path):
+    whole, path = content(FEW), tmp_path / "x.gguf"
+    for end in range(4, len(whole) - 63):
+        path.write_bytes(whole[:end])
+        with pytest.raises(BadArgumentError, match=r"a whole \.gguf file"):
+            read_gguf(path)
+
+
+def test_whatever_byte_is_changed_it_is_read_or_refused(tmp_path):
+    whole, path = content(FEW), tmp_path / "x.gguf"
+    refusals = []
+    for position in range(len(whole) - 64):
+        for letter in b"\x00\xff\x09":
+            path.write_bytes(whole[:position] + bytes([letter]) + whole[position + 1 :])
+            try:
+                read_gguf(path)
+            except BadArgumentError as error:
+                refusals.append(str(error))
+    assert len(refusals) > 200
+    assert "".join(refusals).isprintable()
+    assert max(map(len, refusals)) < 600
+
+
+def changed(position: int, *numbers: int) -> bytes:
+    """Return a file with other numbers in some place."""
+    whole = content(FEW)
+    raw = struct.pack(f"<{len(numbers)}Q", *numbers)
+    return whole[:position] + raw + whole[position + len(raw) :]
+
+
+NESTED = text("list") + struct.pack("<IIQ", 9, 9, 1) + value([1])
+LIES = {
+    "another version": (content(FEW, version=1), "version 2 or 3"),
+    "the other end first": (b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "version 2 or 3"),
+    "endless tensors": (changed(COUNTS, 2**63), "claims 9,223,372,036,854,775,808 tensors"),
+    "endless keys": (changed(COUNTS, 2, 2**63), "keys, and 100,000 are read"),
+    "an endless text": (changed(COUNTS + 16, 2**62), "cut off"),
+    "a list in a list": (
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + NESTED + bytes(64),
+        "unknown kind 9",
+    ),
+    "an endless list": (
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IIQ", 9, 12, 2**61),
+        "cut off",
+    ),
+    "endless texts": (
+        b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + text("k") + struct.pack("<IIQ", 9, 8, 2**40),
+        "more than 4,194,304 texts",
+    ),
+    "many axes": (content({"w": (F32, [1] * 5)}), "5 axes"),
+    "a vast shape": (
+        content({"w": (F32, [7, 7])}).replace(
+            struct.pack("<QQ", 7, 7), struct.pack("<QQ", 2**63, 2**63)
+        ),
+        "does not fit its bytes",
+    ),
+    "no alignment": (content(FEW, {"general.alignment": 0}), "alignment"),
+    "an alignment in words": (content(FEW, {"general.alignment": "x"}), "alignment"),
+    "a name that moves a terminal": (content({"\x1b[2J": (F32, [1])}), "cannot be printed"),
+    "a long name": (content({"a" * 60_000: (F32, [1])}), "60,000 characters"),
+    "one key twice": (content({}, {"a": 1, "b": 1}).replace(text("b"), text("a")), "occurs twice"),
+    "one tensor twice": (content(FEW).replace(text("b"), text("a")), "occurs twice"),
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_a_header_that_lies_is_refused_in_one_line(tmp_path, lie):
+    whole, reason = LIES[lie]
+    path = tmp_path / "x.gguf"
+    path.write_bytes(whole)
+    with pytest.raises(BadArgumentError, match=reason) as refusal:
+        read_gguf(path)
+    assert str(refusal.value).isprintable()
+
+
+def test_one_of_several_files_is_no_model(tmp_path):
+    path = write(tmp_path / "x.gguf", meta={**META, "split.count": 3})
+    with pytest.raises(BadArgumentError, match="one of several files"):
+        read_model(str(path))
