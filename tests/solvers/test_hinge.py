@@ -8,6 +8,7 @@ from dense_hinge import CASES, EXACT, make, residuals_of, rows_of, slacks_of, we
 
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.hinge import hinge as module
+from simonides.solvers.hinge import kernels
 from simonides.solvers.hinge.hinge import SLACK_PRICE, Hinge, HingeProblem
 
 
@@ -208,3 +209,17 @@ def test_the_lower_margin_is_a_bound_at_any_scale(exact, scale):
     assert hinge.margin_lower <= least * (1 + 1e-12 * np.sign(least))
     if scale <= 1:
         assert hinge.margin_lower == pytest.approx(least)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_objective_does_not_depend_on_where_arrays_lie(seed):
+    # Compiled loops look at addresses, and take an array right behind another for a part of it.
+    pointer = np.arange(0, 7 * 1701, 7)
+    excess = np.random.default_rng(seed).standard_normal(pointer[-1]) + 0.5
+    objectives = set()
+    for apart in (0, 2, 4, 1000):
+        memory = np.empty(2 * len(excess) + apart)
+        first, last = memory[: len(excess)], memory[len(excess) + apart :]
+        first[:] = excess
+        objectives.add(kernels.share_slack(first, pointer, SLACK_PRICE, last))
+    assert len(objectives) == 1

@@ -11,8 +11,11 @@ from simonides.compiled import kernel
 
 _jit = kernel(fastmath=True, error_model="numpy")
 
+_in_order = kernel(error_model="numpy")
+"""For sums beside what is written: reordered, their rounding depends on where arrays happen to lie."""
 
-@_jit
+
+@_in_order
 def share_slack(excess, pointer, price, residuals):  # type: ignore[no-untyped-def]
     """Write what is left of each pair's excess above its fact's slack; return the objective.
 
