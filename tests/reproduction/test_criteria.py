@@ -69,7 +69,11 @@ def test_what_gaussian_matrices_reach_shrinks_with_size_and_instances():
 def test_criteria_are_declared_once_and_their_changes_are_in_the_changelog():
     for check in CHECKS:
         assert check.claim.criterion == CRITERIA[check.claim.name.partition(":")[0]].words
-    assert {check.claim.name.partition(":")[0] for check in CHECKS} == set(CRITERIA)
+    storage = {check.claim.name.partition(":")[0] for check in CHECKS}
+    # Claims on signals have their names only when they are made: see test_signal_claims.
+    assert storage < set(CRITERIA)
+    sources = (Path(__file__).parents[2] / "src").rglob("*.py")
+    assert [path.name for path in sources if '"agrees: ' in path.read_text()] == ["criteria.py"]
     changelog = (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
     digest = hashlib.blake2b(repr(CRITERIA).encode(), digest_size=4).hexdigest()
     assert f"`{digest}`" in changelog, "say in the changelog what changed, and this digest"

@@ -13,6 +13,7 @@ from simonides.curves.table import Table
 from simonides.report.page import linked
 from simonides.reproduction.catalogue import FIGURES, chosen, left_out
 from simonides.reproduction.claims.claim import Agreement as Verdict
+from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.reproduction.results import Results
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import claims as signal
@@ -173,6 +174,7 @@ def test_every_claim_is_made_from_a_run(results):
     assert len({claim.name for claim in claims}) == len(claims) == 8 - len(left_out())
     for claim in claims:
         assert claim.topic == "signal"
+        assert claim.criterion == CRITERIA[claim.name].words
         assert claim.criterion.startswith("agrees: ")
         assert "; in part: " in claim.criterion
         for name in re.findall(r"signal/[a-z]+\.json", linked(claim.data, {}, FIGURES)):

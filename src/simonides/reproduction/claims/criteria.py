@@ -136,5 +136,55 @@ CRITERIA = {
         limit=0.01,
         part=0.03,
     ),
+    "rank-collapse": _when(
+        "agrees: the cosine, where theory has the two betas furthest apart, within 3 standard errors and "
+        "{slack:g}, about what 128 tokens change in theory, and its rate of collapse within 3 and "
+        "{share:g} of what theory has between the betas, so that neither is taken for the other; in part: so "
+        "close to finite-size theory",
+        slack=0.03,
+        share=0.25,
+    ),
+    "signal-preserved": _when(
+        "agrees: half way through, lower than below freezing by over 3 standard errors, and within 3 and "
+        "{slack:g} of the limit, about what 128 tokens change in theory; in part: of finite-size theory",
+        slack=0.03,
+    ),
+    "entropy-collapse": _when(
+        "agrees: Y and H / log T on both sides within 3 standard errors and {slack:g} of the limit, a "
+        "quarter of what 128 tokens change Y by in theory above freezing; in part: of finite-size theory",
+        slack=0.02,
+    ),
+    "critical-skip": _when(
+        "agrees: within 3 standard errors and {slack:g}, less than a skip 10% off changes the cosine by; "
+        "in part: {wide:g}, less than one 25% off does",
+        slack=0.03,
+        wide=0.09,
+    ),
+    "layer-norm": _when(
+        "agrees: each curve closer to its own kind of line, and cosines, plain ones where theory has them "
+        "furthest apart and centred ones after the last block, within 3 standard errors and {slack:g} of "
+        "the limit, about what 128 tokens change in theory; in part: of finite-size theory",
+        slack=0.03,
+    ),
+    "query-gradients": _when(
+        "agrees: at half β_c within 3 standard errors and {none:g} of 0, 2% of the limit at the largest β, "
+        "and there within 3 and {slack:g}, less than a tenth of it; in part: below less than {less:.2g} of "
+        "above, growth that the figure shows",
+        none=0.005,
+        slack=0.02,
+        less=1 / 3,
+    ),
+    "trainability": _when(
+        "agrees: all points; in part: {share:.0%}, as a class changes at once across a border, which a "
+        "point may lie near",
+        share=0.8,
+    ),
+    "training-outcomes": _when(
+        "agrees: trainable models remove more than {learned:g} of the loss of guessing by frequency, those "
+        "of collapsed rank less than {lost:g}, a tenth of that, and frozen ones take longer than every "
+        "trainable one; in part: but for the frozen",
+        learned=0.5,
+        lost=0.05,
+    ),
 }
-"""Criteria by the names of claims; standard errors are three everywhere, by ``claim.SIGMAS``."""
+"""Criteria by the names of claims of both papers; standard errors are three, by ``claim.SIGMAS``."""

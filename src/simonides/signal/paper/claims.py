@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides.estimate import Estimate
 from simonides.figures.marks import part_of
-from simonides.reproduction.claims.claim import PaperClaim, graded, is_near
+from simonides.reproduction.claims.claim import SIGMAS, Agreement, PaperClaim, graded, is_near
+from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.signal.outcome import OUTCOMES, Outcome
 from simonides.signal.paper.curves import ABOVE, BELOW, PLACEMENTS
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 
     Tables = Mapping[str, Table]
 
-_claim = partial(PaperClaim, topic="signal")
-
-_COSINE_SLACK = 0.03
-"""What a cosine may be off by beyond its error: what 128 tokens, instead of very many, change in theory."""
-
 _COLLAPSED = 1e-9
 """Of 1 - cosine: below it rounding is what is left."""
 
-_LEARNED, _NOT_LEARNED = 0.5, 0.05
-"""Of the loss of guessing by frequency: more is learned, less is not."""
-
 _NAMES = ("post-norm", "pre-norm", "centred post-norm", "centred pre-norm")
 """Of ``PLACEMENTS``."""
+
+
+def _claim(
+    name: str, statement: str, paper: str, found: str, verdict: Agreement, data: str
+) -> PaperClaim:
+    return PaperClaim(
+        name, statement, paper, found, verdict, data, CRITERIA[name].words, topic="signal"
+    )
 
 
 def rank_collapse(tables: Tables) -> PaperClaim:
@@ -47,7 +47,8 @@ def rank_collapse(tables: Tables) -> PaperClaim:
         _rate(rows, column).value
         for rows, column in ((below, "cosine_limit"), (below, "cosine"), (above, "cosine_limit"))
     )
-    slack = abs(limit - slower) / 4
+    when = CRITERIA["rank-collapse"]
+    slack, tilt = when["slack"], when["share"] * abs(limit - slower)
     return _claim(
         "rank-collapse",
         f"Low-variance regime, β = {BELOW:g} below β_c: attention averages, and the tokens of "
@@ -57,13 +58,10 @@ def rank_collapse(tables: Tables) -> PaperClaim:
         f"{cosine} and {rate.scaled(-1)} (at β = {ABOVE:g} {other.scaled(-1)}); finite-size theory "
         f"{row['cosine']:.3f} and {-exact:.3f}",
         graded(
-            is_near(cosine, row["cosine_limit"], _COSINE_SLACK) and is_near(rate, limit, slack),
-            is_near(cosine, row["cosine"], _COSINE_SLACK) and is_near(rate, exact, slack),
+            is_near(cosine, row["cosine_limit"], slack) and is_near(rate, limit, tilt),
+            is_near(cosine, row["cosine"], slack) and is_near(rate, exact, tilt),
         ),
         "signal/depth.json, Figure signal-depth",
-        "agrees: the cosine, where theory has the two betas furthest apart, within 3 standard errors and "
-        "0.03, about what 128 tokens change in theory, and its rate of collapse within 3 and a quarter of "
-        "what theory has between the betas; in part: so close to finite-size theory",
     )
 
 
@@ -75,7 +73,8 @@ def signal_preserved(tables: Tables) -> PaperClaim:
     rows = above[middle:]
     gap = max(abs(row["cosine"] - row["cosine_simulated"]) for row in rows)
     high, low = (_measured(rows[middle], "cosine_simulated") for rows in (above, below))
-    apart = low.value - high.value > 3 * math.hypot(low.stderr, high.stderr)
+    apart = low.value - high.value > SIGMAS * math.hypot(low.stderr, high.stderr)
+    slack = CRITERIA["signal-preserved"]["slack"]
     expected = above[middle]["cosine_limit"]
     return _claim(
         "signal-preserved",
@@ -84,25 +83,24 @@ def signal_preserved(tables: Tables) -> PaperClaim:
         f"{high} (below freezing {low}); finite-size theory {above[middle]['cosine']:.3f}, at most "
         f"{gap:.3f} off in the second half",
         graded(
-            apart and is_near(high, expected, _COSINE_SLACK),
-            apart and is_near(high, above[middle]["cosine"], _COSINE_SLACK),
+            apart and is_near(high, expected, slack),
+            apart and is_near(high, above[middle]["cosine"], slack),
         ),
         "signal/depth.json, Figure signal-depth",
-        "agrees: half way through, lower than below freezing by over 3 standard errors, and within 3 and "
-        "0.03 of the limit, about what 128 tokens change in theory; in part: of finite-size theory",
     )
 
 
 def entropy_collapse(tables: Tables) -> PaperClaim:
     """Check participation and entropy of attention on both sides of freezing."""
     words, whole, part = [], [], []
+    slack = CRITERIA["entropy-collapse"]["slack"]
     for row in tables["attention"].records():
         values = []
         for symbol, name in (("Y", "participation"), ("H / log T", "entropy")):
             value = _measured(row, name)
             limit, theory = row[f"{name}_limit"], row[f"{name}_theory"]
-            whole.append(is_near(value, limit, 0.02))
-            part.append(is_near(value, theory, 0.02))
+            whole.append(is_near(value, limit, slack))
+            part.append(is_near(value, theory, slack))
             values.append(f"{symbol} = {value} (limit {limit:.3f}, finite size {theory:.3f})")
         words.append(f"β = {row['beta']:g}: {', '.join(values)}")
     return _claim(
@@ -113,8 +111,6 @@ def entropy_collapse(tables: Tables) -> PaperClaim:
         "; ".join(words),
         graded(all(whole), all(part)),
         "signal/depth.json",
-        "agrees: Y and H / log T on both sides within 3 standard errors and 0.02 of the limit, a quarter "
-        "of what 128 tokens change Y by in theory above freezing; in part: of finite-size theory",
     )
 
 
@@ -123,17 +119,15 @@ def critical_skip(tables: Tables) -> PaperClaim:
     table = tables["measured"]
     critical, target = table.settings["critical"], table.settings["target"]
     row = min(table.records(), key=lambda row: abs(row["skip"] - critical))
-    cosine = _measured(row, "cosine")
+    cosine, when = _measured(row, "cosine"), CRITERIA["critical-skip"]
     return _claim(
         "critical-skip",
         f"Low-variance regime: the critical skip for {table.settings['layers']:.0f} post-norm blocks of "
         f"attention to keep the cosine below {target:g}",
         f"cosine {target:g} at α = {critical:.3f}",
         f"{cosine} there",
-        graded(is_near(cosine, target, _COSINE_SLACK), is_near(cosine, target, 3 * _COSINE_SLACK)),
+        graded(*(is_near(cosine, target, when[limit]) for limit in ("slack", "wide"))),
         "signal/skip.json, Figure signal-skip",
-        "agrees: within 3 standard errors and 0.03, less than a skip 10% off changes the cosine by; in "
-        "part: 0.09, less than one 25% off does",
     )
 
 
@@ -145,11 +139,12 @@ def layer_norm(tables: Tables) -> PaperClaim:
     shapes = post[0] < post[1] and pre[1] < pre[0]
     early = _furthest_apart(cases[0], cases[1])
     words, expected, whole, part = [], [], [], []
+    slack = CRITERIA["layer-norm"]["slack"]
     for name, (_, centred), rows in zip(_NAMES, PLACEMENTS, cases, strict=True):
         row = rows[-1 if centred else early]
         cosine = _measured(row, "cosine_simulated")
-        whole.append(is_near(cosine, row["cosine_limit"], _COSINE_SLACK))
-        part.append(is_near(cosine, row["cosine"], _COSINE_SLACK))
+        whole.append(is_near(cosine, row["cosine_limit"], slack))
+        part.append(is_near(cosine, row["cosine"], slack))
         words.append(
             f"{name} {cosine.value:.3f} ± {cosine.stderr:.3f} (finite size {row['cosine']:.3f})"
         )
@@ -164,9 +159,6 @@ def layer_norm(tables: Tables) -> PaperClaim:
         f"and {post[1]:.2f}, pre-norm {pre[0]:.2f} and {pre[1]:.2f}",
         graded(shapes and all(whole), shapes and all(part)),
         "signal/placement.json, Figure signal-placement",
-        "agrees: each curve closer to its own kind of line, and cosines, plain ones where theory has them "
-        "furthest apart and centred ones after the last block, within 3 standard errors and 0.03 of the "
-        "limit, about what 128 tokens change in theory; in part: of finite-size theory",
     )
 
 
@@ -197,6 +189,7 @@ def query_gradients(tables: Tables) -> PaperClaim:
     low = min(rows, key=lambda row: abs(row["beta"] - critical / 2))
     high = rows[-1]
     weak, strong = (_measured(row, "query_simulated") for row in (low, high))
+    when = CRITERIA["query-gradients"]
     words = [
         f"{value} at β = {row['beta']:.2f} (finite size {row['query']:.3f})"
         for value, row in ((weak, low), (strong, high))
@@ -209,12 +202,11 @@ def query_gradients(tables: Tables) -> PaperClaim:
         f"d = {dim:g}, T = {tokens:g}: {', '.join(words)}; finite-size theory at most "
         f"{100 * max(off):.0f}% off in the upper half",
         graded(
-            is_near(weak, 0.0, 0.005) and is_near(strong, high["query_limit"], 0.02),
-            weak.value < strong.value / 3,
+            is_near(weak, 0.0, when["none"])
+            and is_near(strong, high["query_limit"], when["slack"]),
+            weak.value < when["less"] * strong.value,
         ),
         "signal/gradients.json, Figure signal-gradients",
-        "agrees: at half β_c within 3 standard errors and 0.005 of 0, 2% of the limit at the largest β, "
-        "and there within 3 and 0.02, less than a tenth of it; in part: below less than a third of above",
     )
 
 
@@ -229,10 +221,8 @@ def diagram(tables: Tables) -> PaperClaim:
         "classes as predicted",
         f"networks have the predicted class at {agreeing} of {len(rows)} points; rms error of the last "
         f"cosine {math.sqrt(float(np.mean(np.square(errors)))):.3f}",
-        graded(agreeing == len(rows), agreeing >= 0.8 * len(rows)),
+        graded(agreeing == len(rows), agreeing >= CRITERIA["trainability"]["share"] * len(rows)),
         "signal/trainability.json, Figure signal-trainability",
-        "agrees: all points; in part: four of five, as a class changes at once across a border, which a "
-        "point may lie near",
     )
 
 
@@ -245,7 +235,8 @@ def training_outcomes(tables: Tables) -> PaperClaim:
         by_class.setdefault(name, []).append(row)
         learned.setdefault(name, []).append(1 - row["loss"] / row["guessing"])
     fit, lost = learned.get(Outcome.TRAINABLE, []), learned.get(Outcome.RANK_COLLAPSE, [])
-    apart = bool(fit and lost) and min(fit) > _LEARNED and max(lost) < _NOT_LEARNED
+    when = CRITERIA["training-outcomes"]
+    apart = bool(fit and lost) and min(fit) > when["learned"] and max(lost) < when["lost"]
     slowest = max((row["halfway"] for row in by_class.get(Outcome.TRAINABLE, [])), default=math.nan)
     frozen = [row["halfway"] for row in by_class.get(Outcome.ENTROPY_COLLAPSE, [])]
     later = all(math.isnan(steps) or steps > slowest for steps in frozen)
@@ -262,8 +253,6 @@ def training_outcomes(tables: Tables) -> PaperClaim:
         f"{', '.join('never' if math.isnan(steps) else f'{steps:.0f}' for steps in frozen) or 'none run'}",
         graded(apart and later, apart),
         "signal/training.json, Figure signal-training",
-        "agrees: trainable models remove more than half of the loss, those of collapsed rank less than a "
-        "twentieth, and frozen ones take longer than every trainable one; in part: but for the frozen",
     )
 
 
