@@ -139,8 +139,8 @@ CRITERIA = {
     "rank-collapse": _when(
         "agrees: the cosine, where theory has the two betas furthest apart, within 3 standard errors and "
         "{slack:g}, about what 128 tokens change in theory, and its rate of collapse within 3 and "
-        "{share:g} of what theory has between the betas, so that neither is taken for the other; in part: so "
-        "close to finite-size theory",
+        "{share:g} of what theory has between the betas, so that neither is taken for the other; in part: "
+        "so close to finite-size theory",
         slack=0.03,
         share=0.25,
     ),
