@@ -187,7 +187,7 @@ def _draw_by_dim(tables: Mapping[str, Table]) -> Figure:
         )
         axes.errorbar(
             nodes["load"], nodes["accuracy"], nodes["accuracy_stderr"],
-            label="computed there (±1 s.e.)", **_NODE,
+            label="computed there (error at most)", **_NODE,
         )  # fmt: skip
         for code, name, mark in marks.PROBLEMS:
             part = parts["measured"].where("decoupled", code)
