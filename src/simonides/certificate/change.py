@@ -238,7 +238,7 @@ def _inverse_square(total: Reals, blur: Reals, metric: Reals | None) -> float:
     least = _least_eigenvalue(metric)
     if least <= 0:
         return np.inf
-    witness = np.linalg.solve(metric, total.T).T
+    witness: Reals = np.asarray(np.linalg.solve(metric, total.T).T, dtype=np.float64)
     size = np.abs(witness)
     rest = np.abs(total - witness @ metric) + blur
     rest += gamma(len(metric) + 8) * (size @ np.abs(metric) + np.abs(total))
