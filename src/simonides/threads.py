@@ -24,7 +24,10 @@ Each: TypeAlias = "Callable[[Callable[[Any], Any], Iterable[Any]], Iterable[Any]
 """How work is done on each of several items: the builtin ``map``, or a crew's."""
 
 _MOST_BLOCKS = 16
+"""More than a desktop's cores; each block costs a call from Python."""
+
 _LEAST_ROWS = 512
+"""Of a block: with fewer, matrix products spend their time on rearranging."""
 
 
 def available_threads() -> int:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from simonides.solvers.solution import Progress
 
 _MARGIN_GAP = 1e-3
+"""Relative gap of the margins that are asked for: the four digits that are printed."""
 
 
 @grouped

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 Item = TypeVar("Item")
 
 _SECONDS_BETWEEN_LINES = 10.0
+"""In a log file: often enough to see that it lives, seldom enough to read."""
 
 
 @contextmanager

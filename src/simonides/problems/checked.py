@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
 
 _SHORTEST, _LONGEST = 1e-70, 1e70
+"""Products of four such lengths, as in the square of a score, are numbers of double precision."""
 
 _EXACT = 2**53
 """Up to here double precision holds every whole number; beyond, neighbours become one."""

@@ -33,6 +33,7 @@ FLOOR = 1e-6
 """Whitened vectors are off by rounding / floor, which stays below the margin 1e-9 that counts as none."""
 
 _SMALLEST_FLOOR = 1e-15
+"""Rounding makes directions of this size out of none."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -25,10 +25,19 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 _SAMPLES = 16_000
+"""Draws of a price: its relative error is then below a percent."""
+
 _AT_A_TIME = 1_000
+"""Draws held at once: some megabytes for a thousand candidates."""
+
 _MOST_STEPS = 60
+"""Halvings that leave nothing of an interval in double precision."""
+
 _ROUNDS = 3
+"""The price changes with the logarithm of the number of facts: each round corrects a tenth of the last."""
+
 _SEED = 20260512
+"""Any: the same draws every time, and their error is returned."""
 
 _COMPARED = 256
 """Facts and candidates at most to compare lengths at: the same draws on both sides, so few will do."""
