@@ -31,7 +31,7 @@ _AT_A_TIME = 1_000
 """Draws held at once: some megabytes for a thousand candidates."""
 
 _MOST_STEPS = 60
-"""Halvings that leave nothing of an interval in double precision."""
+"""Newton steps settle long before; a limit so that no loop is without end."""
 
 _ROUNDS = 3
 """The price changes with the logarithm of the number of facts: each round corrects a tenth of the last."""
