@@ -200,6 +200,13 @@ def test_no_remedy_asks_an_index_for_the_package():
     assert not [path for path in SOURCE.rglob("*.py") if "simonides[" in path.read_text()]
 
 
+def test_files_are_written_by_the_one_writer():
+    """Elsewhere a file that a fault cuts short would be left half written."""
+    others = [path for path in SOURCE.rglob("*.py") if path.name != "writing.py"]
+    code = {path: re.sub(r"^ *>>>.*$", "", path.read_text(), flags=re.MULTILINE) for path in others}
+    assert not [path for path, text in code.items() if re.search(r"\.write_(bytes|text)\(", text)]
+
+
 def test_typed_package_is_marked():
     assert (SOURCE / "py.typed").exists()
 

@@ -231,6 +231,16 @@ def test_a_proof_that_could_not_be_saved_is_refused_before_the_work(tmp_path):
     assert path in refused(*hours, "--save", path)
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes here")
+def test_a_pipe_to_be_written_to_is_not_waited_for(tmp_path):
+    for command, option, name in (
+        (["decide", "--dim", "5", "--facts", "5"], "--save", "proof.npz"),
+        (["capacity", "--dim", "5"], "--plot", "curve.svg"),
+    ):
+        os.mkfifo(tmp_path / name)
+        assert "it is none" in refused(*command, option, str(tmp_path / name))
+
+
 def test_looking_whether_a_proof_can_be_saved_leaves_files_as_they_are(tmp_path):
     there = tmp_path / "there.npz"
     there.write_text("keep me")

@@ -140,6 +140,13 @@ def test_a_spreadsheet_shows_a_reason_and_does_not_compute_it(kept, tmp_path):
     assert set(pd.read_parquet(tmp_path / "rows.parquet")["reason"]) == {REASON}
 
 
+def test_a_link_that_the_user_names_is_written_through(kept, tmp_path):
+    (tmp_path / "link.csv").symlink_to(tmp_path / "rows.csv")
+    export(kept, tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert len(pd.read_csv(tmp_path / "rows.csv")) == 6
+
+
 def test_a_sweep_of_any_length_begins_at_once(tmp_path, monkeypatch):
     """Only what is measured is made: tasks are counted, not listed."""
     made = []

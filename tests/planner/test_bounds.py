@@ -36,6 +36,13 @@ def test_a_bound_is_the_capacity_at_fixed_candidates(setting):
     assert found.bits_per_parameter == pytest.approx(answer.bits_per_parameter, rel=1e-12)
 
 
+def test_a_model_of_endless_shapes_is_refused():
+    layers = [Layer(f"part{number}", number, 40) for number in range(2, 259)]
+    with pytest.raises(BadArgumentError, match="at most 256 shapes, not 257: pass --layers"):
+        plan(made(*layers))
+    plan(made(*layers[1:]))
+
+
 def test_the_vocabulary_competes_unless_said_otherwise():
     model = made(Layer("one", 60, 80))
     assert plan(model).rows[0].full.facts == capacity(60, 80, candidates=1000).facts

@@ -82,6 +82,7 @@ def test_changes_win():
         ({**BERT, "model_type": "novel"}, "model_type = 'novel' must be one of"),
         ({"model_type": "bert"}, "bert without dim"),
         ({**BERT, "initializer_range": -1}, "initializer_range = -1"),
+        ({**BERT, "initializer_range": 1e300}, r"initializer_range = 1e\+300"),
         ({**BERT, "hidden_size": "large"}, "dim = 'large'"),
         ({**BERT, "intermediate_size": "3072"}, "hidden = '3072'"),
         ({**BERT, "model_type": "gptj"}, "model_type = 'gptj' must be one of"),

@@ -57,6 +57,11 @@ def test_a_table_is_kept_and_found_again(monkeypatch, tmp_path):
     table.attention_table.cache_clear()
     table.attention_table(7)
     assert made == [7, 7], "a file cut short is computed again"
+    for odd in (np.zeros(3), np.array("x"), np.full((193, 6), np.nan), np.zeros((193, 6), "M8[s]")):
+        np.savez(path, row_values=odd, pair_values=_flat(7).pair_values)
+        table.attention_table.cache_clear()
+        assert table.attention_table(7).row_values.tolist() == first.row_values.tolist()
+    assert made == [7] * 6, "and so is what is no table"
     table.attention_table.cache_clear()
 
 

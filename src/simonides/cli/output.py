@@ -140,6 +140,10 @@ def check_writable(name: str, path: str) -> None:
     if not file.parent.is_dir():
         raise arguments.refuse(name, path, "in a folder that exists", f"create {file.parent} first")
     new = not file.exists()
+    if not (new or file.is_file()):  # a pipe would be waited for
+        raise arguments.refuse(
+            name, path, "a file that can be written", "it is none; choose another"
+        )
     try:  # rights alone do not tell: a disk may be read-only or the file a folder
         file.open("ab").close()
     except OSError as error:

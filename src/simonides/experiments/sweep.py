@@ -22,7 +22,7 @@ from simonides.experiments.expand import expand
 from simonides.experiments.local import OutOfTimeError, deadline_after, pooled
 from simonides.experiments.record import TaskStatus, attempt, killed
 from simonides.text import cell
-from simonides.writing import write_whole
+from simonides.writing import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -174,7 +174,8 @@ def export(out: str | Path, path: str | Path) -> int:
     else:
         origin = {"spec": json.dumps(header.tasks.spec.mapping()), "version": header.version}
         pq.write_table(table.replace_schema_metadata(origin), sink, compression="zstd")
-    write_whole(target, sink.getvalue().to_pybytes())
+    with replacing(target) as file:
+        file.write(sink.getvalue())
     return int(table.num_rows)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
+from simonides.writing import replacing
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -118,9 +119,11 @@ def rendered(figure: Figure, ending: str) -> bytes:
 
 
 def save(figure: Figure, path: str | Path) -> Path:
-    """Write a figure; the ending of the path chooses the format."""
+    """Write a figure, whole or not at all; the ending of the path chooses the format."""
     path = checked_path(path)
-    path.write_bytes(rendered(figure, path.suffix.lower()))
+    content = rendered(figure, path.suffix.lower())
+    with replacing(path) as file:
+        file.write(content)
     return path
 
 

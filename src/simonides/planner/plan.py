@@ -23,6 +23,9 @@ CLAIM = (
     "not a promise about a whole trained network."
 )
 
+_MOST_SHAPES = 256
+"""Each takes milliseconds, with a rank bound up to a second: a pruned model of 80 blocks has some 240."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -175,7 +178,8 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
     Raises
     ------
     ValueError
-        If the vocabulary is unknown and no candidates are given, and for a rank that no layer can have.
+        If the vocabulary is unknown and no candidates are given, for a rank that no layer can have, and for
+        layers of more than 256 shapes.
 
     Examples
     --------
@@ -192,6 +196,14 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
             "pass --candidates with the number of outputs that compete",
         )
     competing = model.vocabulary if candidates is None else candidates
+    shapes = len({(layer.dim_in, layer.dim_out) for layer in model.layers})
+    if shapes > _MOST_SHAPES:
+        raise arguments.refuse(
+            "file",
+            model.source,
+            f"a model whose layers have at most {_MOST_SHAPES} shapes, not {shapes:,}",
+            "pass --layers with a pattern for some of them",
+        )
     if lora_rank is not None:
         most = max(layer.shortest for layer in model.layers)
         arguments.whole("lora_rank", lora_rank, remedy="pass the rank of the adapters")

@@ -49,6 +49,9 @@ ROWS, PAIRS = (1e-4, 193), (1e-2, 35)
 _STEPS = 16
 """Least v and its points for one query and for two, steps in τ: within half a percent, as tested."""
 
+_SHAPES = {"row_values": (ROWS[1], 6), "pair_values": (2, PAIRS[1], _STEPS + 1)}
+"""What a file holds: six statistics of a query, two of a pair."""
+
 _MOST_SQUARED_BETA = 40.0
 """Squared beta of orthogonal tokens up to which variances are tabulated."""
 
@@ -163,12 +166,17 @@ def attention_table(tokens: float) -> AttentionTable:
 
 
 def _read(path: Path, tokens: float) -> AttentionTable | None:
-    """Return a kept table; None if it cannot be read, or was cut short by an accident."""
+    """Return a kept table; None if it cannot be read, or is none."""
     try:
         arrays = read_arrays(path)
-        return AttentionTable(tokens, arrays["row_values"], arrays["pair_values"])
+        values = [arrays[name] for name in _SHAPES]
     except (OSError, KeyError, ValueError):
         return None
+    sound = all(
+        array.shape == shape and array.dtype == np.float64 and np.isfinite(array).all()
+        for array, shape in zip(values, _SHAPES.values(), strict=True)
+    )
+    return AttentionTable(tokens, *values) if sound else None
 
 
 def cache_folder() -> Path:

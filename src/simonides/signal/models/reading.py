@@ -19,7 +19,7 @@ from simonides import arguments
 from simonides.reading import expecting, read_json
 from simonides.signal.critical import beta_of_std
 from simonides.signal.maps.activations import ACTIVATIONS
-from simonides.signal.maps.architecture import Architecture, Norm
+from simonides.signal.maps.architecture import MOST_GAIN, Architecture, Norm
 from simonides.signal.notes import PoorTheoryWarning
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def of_config(config: Mapping[str, Any], **changes: Any) -> Architecture:
         _DEFAULT_STD if std is None else std,
         "it is the standard deviation of the weights",
     )
-    std = arguments.real("initializer_range", std, least=0, remedy=remedy)
+    std = arguments.real("initializer_range", std, least=0, most=MOST_GAIN, remedy=remedy)
     for note in _left_out(config, kind):
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     network = Architecture(**fields)
