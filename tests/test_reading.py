@@ -4,6 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from simonides import AssociativeMemory, Certificate, reading
 from simonides.failures import BadArgumentError
 from simonides.gguf_files import read_gguf
 from simonides.planner.source import read_model
+from simonides.problems import checked
 from simonides.tensor_files import read_header, read_tensors
 
 READERS = [
@@ -141,6 +143,18 @@ def test_a_large_file_of_the_users_own_is_read(tmp_path):
         file.truncate(2**36)
     np.testing.assert_array_equal(reading.read_array(tmp_path / "x.npy"), array)
     assert reading.limit(3 * 2**30) == 24 * 2**30
+
+
+def test_small_numbers_become_doubles_and_no_more(tmp_path):
+    """A file of bytes becomes eight times its size: a second copy would take 100 MB past a gigabyte."""
+    np.save(tmp_path / "x.npy", np.full((1000, 1000), -128, np.int8))
+    tracemalloc.start()
+    try:
+        array = reading.read_array(tmp_path / "x.npy")
+        assert checked.matrix("inputs", array).min() == -128
+        assert tracemalloc.get_traced_memory()[1] < 10.1 * array.nbytes
+    finally:
+        tracemalloc.stop()
 
 
 def test_nothing_is_executed(tmp_path):

@@ -43,7 +43,7 @@ def matrix(name: str, value: object, *, columns: int | None = None, each_row: bo
     if each_row:
         refuse_odd_sizes(name, kept)
     else:
-        _refuse_odd(name, np.abs(kept).max(keepdims=True)[0], None)
+        _refuse_odd(name, _largest(kept).max(keepdims=True), None)
     kept.flags.writeable = False
     return kept
 
@@ -99,12 +99,18 @@ def refuse_rounded(name: str, rows: NDArray[Any], *, first: int = 0) -> None:
 
 def refuse_odd_sizes(name: str, rows: Reals, *, first: int = 0) -> None:
     """Refuse rows, counted from ``first``, too long or too short to calculate with."""
-    _refuse_odd(name, np.abs(rows).max(axis=1), first)
+    _refuse_odd(name, _largest(rows), first)
+
+
+def _largest(rows: Reals) -> Reals:
+    """Return the largest entry of each row in size, without a copy of them all."""
+    ends = (rows.max(axis=1), rows.min(axis=1))
+    high, low = (end.astype(np.float64) for end in ends)
+    return np.maximum(high, -low)
 
 
 def _refuse_odd(name: str, lengths: Reals, first: int | None) -> None:
     # Squares and products of lengths in this range neither overflow nor underflow.
-    lengths = lengths.astype(np.float64)
     odd = np.flatnonzero((lengths > _LONGEST) | ((lengths < _SHORTEST) & (lengths > 0)))
     if odd.size:
         row = int(odd[0])
