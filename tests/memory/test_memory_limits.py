@@ -3,7 +3,15 @@
 import subprocess
 import sys
 
+import numpy as np
 import pytest
+
+from simonides import AssociativeMemory
+from simonides.failures import BadArgumentError
+from simonides.memory.budget import bytes_needed
+from simonides.memory.facts import Facts
+from simonides.problems.scan import Scanned
+from simonides.solvers.methods import named
 
 GROWTH = """
 import resource, sys, warnings
@@ -13,7 +21,7 @@ from simonides.memory.recipe import Recipe
 
 warnings.simplefilter("ignore")
 rng = np.random.default_rng(0)
-for method in ("feasibility", "pseudo_inverse"):  # so that what is loaded once is loaded
+for method in ("feasibility", "pseudo_inverse", "hebbian"):  # so that what is loaded once is loaded
     AssociativeMemory(method).fit(*rng.standard_normal((2, 60, 4)))
 unit = 1024 if sys.platform == "linux" else 1  # of ru_maxrss
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
@@ -34,11 +42,12 @@ def grown(method, facts, dim, candidates, megabytes):
     print(outcome)
 
 # Limits rise, as the largest size that a process ever had does.
+grown("feasibility", 1_000, 10, 500, 40)
+grown("feasibility", 1_000, 20, 1_000, 90)  # where more pairs are close than have room
 grown("pseudo_inverse", 60_000, 50, 20, 100)
-grown("feasibility", 2_000, 20, 500, 160)
 grown("pseudo_inverse", 60_000, 50, 20, 170)
-grown("feasibility", 1_000, 10, 500, 260)
-grown("feasibility", 20_000, 100, 2_000, 298)
+grown("hebbian", 300, 1_200, 50, 180)  # weights are most of it
+grown("hebbian", 1_000, 20, 100_000, 260)  # scores are
 grown("feasibility", 20_000, 100, 2_000, 300)
 """
 
@@ -50,4 +59,51 @@ def test_no_more_is_taken_than_was_allowed():
         [sys.executable, "-c", GROWTH], capture_output=True, text=True, timeout=600, check=False
     )
     assert ended.stderr == ""
-    assert ended.stdout.split() == ["refused", "fitted", "fitted", "fitted", "refused", "refused"]
+    ends = ["fitted", "fitted", "refused", "fitted", "fitted", "fitted", "refused"]
+    assert ended.stdout.split() == ends
+
+
+def facts_for(kind: str) -> Facts:
+    """Return facts that some weights store, or far more than any do."""
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.standard_normal((2000, 8)), rng.standard_normal((200, 8))
+    planted = (inputs @ rng.standard_normal((8, 8)) @ outputs.T).argmax(axis=1)
+    targets = planted if kind == "planted" else rng.integers(200, size=2000)
+    return Facts(inputs, outputs, targets)
+
+
+@pytest.mark.parametrize(
+    ("kind", "pairs", "begins"),
+    [("random", 300, False), ("random", 2000, True), ("planted", 300, True), ("planted", 1, False)],
+)
+@pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")
+def test_a_search_is_refused_before_it_begins_or_not_at_all(monkeypatch, kind, pairs, begins):
+    scans = []
+    plain = Scanned.scan_within
+
+    def noted(*arguments):
+        scans.append(plain(*arguments))
+        return scans[-1]
+
+    monkeypatch.setattr(Scanned, "scan_within", noted)
+    facts = facts_for(kind)
+    needed = bytes_needed(facts, named("feasibility"))
+    memory = AssociativeMemory(max_memory=needed + 220 * pairs)
+    if begins:
+        memory.fit(facts.inputs, outputs=facts.outputs, targets=facts.targets)
+        assert memory.n_stored_ >= (2000 if kind == "planted" else 30)
+        assert max(len(scan.gaps) for scan in scans if scan is not None) <= pairs
+    else:
+        with pytest.raises(BadArgumentError, match=r"max_memory = \d+ must be larger"):
+            memory.fit(facts.inputs, outputs=facts.outputs, targets=facts.targets)
+        assert scans == [None]
+    assert None in scans
+
+
+def test_where_memory_is_short_the_warning_says_so():
+    facts = facts_for("random")
+    needed = bytes_needed(facts, named("feasibility"))
+    with pytest.warns(UserWarning, match="max_memory kept the search from going further"):
+        AssociativeMemory(max_memory=needed + 220 * 2000).fit(
+            facts.inputs, outputs=facts.outputs, targets=facts.targets
+        )

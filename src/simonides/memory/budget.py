@@ -8,8 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
-from simonides.problems.scan import MOST_PAIRS, TooManyPairsError
+from simonides.problems.original import fact_blocks
+from simonides.problems.scan import ALLOWANCE, Allowance, TooManyPairsError
 from simonides.solvers.methods import METHODS
+from simonides.solvers.training.lbfgs import PAIRS
+from simonides.threads import available_threads, blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,18 +20,31 @@ if TYPE_CHECKING:
     from simonides.failures import BadArgumentError
     from simonides.memory.facts import Facts
     from simonides.memory.recipe import Recipe
+    from simonides.solvers.methods import Method
 
-_COPIES = 5
+_COPIES = 7
 """Copies of inputs and of images that a method holds at once.
 
-Measured at 20,000 facts, 200 dimensions and 50 outputs: from 1.5 (hebbian) to 4.2 (feasibility, whitened).
+Measured at 20,000 facts, 100 dimensions and 50 outputs: from 1.5 (hebbian) to 6.4 (feasibility, whitened).
 """
 
-_COPIES_OF_OUTPUTS = 3
-"""As given, as scored, and in single precision for the passes over rivals."""
+_COPIES_OF_OUTPUTS = 5
+"""As given, as scored, whitened, their sizes, and in single precision for the passes over rivals."""
+
+_COPIES_OF_WEIGHTS = 12
+"""Beside those that blocks of facts add up to and those that training keeps.
+
+Measured at 300 facts and 1,500 dimensions: from 7 (hebbian) to 12 (margin).
+"""
+
+_STREAMED_COPIES = 5
+"""Copies of a block, of the sums that it is added to, and of what is made of these."""
 
 _BLOCKS = 2**27
-"""What passes over all rivals take at a time, whatever the size: eight blocks of 16 MiB."""
+"""What passes over all rivals take at a time where they are few at a time: eight blocks of 16 MiB."""
+
+_TRAINED_ROWS = 128
+"""Facts of which a training holds all scores, where outputs are many: 64, in either precision."""
 
 _BYTES_PER_PAIR = 220
 """What a close pair of fact and rival takes while a search steps from one state to another.
@@ -38,11 +54,22 @@ while it is made. Measured at 2,000 and 3,000 outputs: 177 and 228, blocks inclu
 """
 
 
-def bytes_needed(facts: Facts) -> int:
+def bytes_needed(facts: Facts, method: Method) -> int:
     """Return about how much memory storing takes, facts and close pairs not counted."""
     rows, dim_in = np.shape(facts.inputs)
-    vectors = _COPIES * rows * (dim_in + facts.outputs.shape[1])
-    return int(8 * (vectors + _COPIES_OF_OUTPUTS * facts.outputs.size) + _BLOCKS)
+    candidates, dim_out = facts.outputs.shape
+    vectors = _COPIES * rows * (dim_in + dim_out) + _COPIES_OF_OUTPUTS * facts.outputs.size
+    # Blocks add up in single and in double precision; searches train too where not all facts fit.
+    copies = _COPIES_OF_WEIGHTS + 1.5 * len(blocks(rows)) + (0 if method.streams else 2 * PAIRS)
+    vectors += copies * dim_in * dim_out
+    # Each thread passes over rivals by itself; the check of a proof holds several arrays of a block.
+    held = fact_blocks(rows, candidates)[0].stop + min(rows, _TRAINED_ROWS)
+    passes = 8 * candidates * held * available_threads()
+    return int(8 * vectors + max(passes, _small_blocks(rows * candidates)))
+
+
+def _small_blocks(numbers: int) -> int:
+    return min(_BLOCKS, 8 * _COPIES * numbers)
 
 
 def bytes_streamed(facts: Facts) -> int:
@@ -50,9 +77,9 @@ def bytes_streamed(facts: Facts) -> int:
     rows, dim_in = np.shape(facts.inputs)
     candidates, dim_out = facts.outputs.shape
     copy = 0 if is_mapped(facts.inputs) else facts.inputs.nbytes
-    blocks = min(_BLOCKS, 8 * _COPIES * rows * (dim_in + dim_out + candidates))
-    sums = _COPIES * dim_in * (dim_in + dim_out)
-    return int(copy + blocks + 8 * (sums + _COPIES_OF_OUTPUTS * facts.outputs.size))
+    read = _small_blocks(rows * (dim_in + dim_out + candidates))
+    sums = _STREAMED_COPIES * (dim_in * (dim_in + dim_out) + facts.outputs.size)
+    return int(copy + read + 8 * sums)
 
 
 def streams(facts: Facts, recipe: Recipe) -> bool:
@@ -64,7 +91,7 @@ def streams(facts: Facts, recipe: Recipe) -> bool:
     if not recipe.solver.streams or recipe.whiten:
         return False
     return is_mapped(facts.inputs) or (
-        recipe.max_memory is not None and bytes_needed(facts) > recipe.max_memory
+        recipe.max_memory is not None and bytes_needed(facts, recipe.solver) > recipe.max_memory
     )
 
 
@@ -78,25 +105,28 @@ def is_mapped(array: object) -> bool:
 
 
 @contextmanager
-def within(facts: Facts, recipe: Recipe) -> Iterator[None]:
-    """Refuse what would take more memory than allowed, before it is taken.
+def within(facts: Facts, recipe: Recipe) -> Iterator[Allowance]:
+    """Refuse what would take more memory than allowed, before a search begins.
 
-    How many pairs are close shows only as a search goes on: it ends once they would not fit.
+    How many pairs are close shows only then: the first state of a search must have room for them, and
+    later ones are looked for only where they have.
     """
     if recipe.max_memory is None:
-        yield
+        yield Allowance()
         return
-    needed = bytes_streamed(facts) if streams(facts, recipe) else bytes_needed(facts)
+    streamed = streams(facts, recipe)
+    needed = bytes_streamed(facts) if streamed else bytes_needed(facts, recipe.solver)
     if needed > recipe.max_memory:
         raise _refusal(recipe, f"at least {needed} bytes")
-    token = MOST_PAIRS.set((recipe.max_memory - needed) / _BYTES_PER_PAIR)
+    allowance = Allowance((recipe.max_memory - needed) / _BYTES_PER_PAIR)
+    token = ALLOWANCE.set(allowance)
     try:
-        yield
+        yield allowance
     except TooManyPairsError as error:
         enough = needed + _BYTES_PER_PAIR * len(facts.targets) * len(facts.outputs)
         raise _refusal(recipe, f"larger ({error}; {enough} bytes always do)") from None
     finally:
-        MOST_PAIRS.reset(token)
+        ALLOWANCE.reset(token)
 
 
 def _refusal(recipe: Recipe, condition: str) -> BadArgumentError:

@@ -57,8 +57,8 @@ class AssociativeMemory(LinearRecall):
     normalize_outputs : bool
         Score against outputs of unit length.
     max_memory : int, optional
-        Bytes by which fitting may make the process grow beside the facts given; what would take more is
-        refused.
+        Bytes by which fitting may make the process grow beside the facts given. What would take more is
+        refused before the search begins, or not looked at, which the warning says.
     time_limit : float, optional
         Seconds after which the search ends with the best weights by then, which the warning says. Rules,
         and methods of yours that do not take it, end when they end.
@@ -344,7 +344,7 @@ class AssociativeMemory(LinearRecall):
         if keyboard.interrupted:  # another interrupt, from here on, is the end
             self._keep(facts, storing.outcome(), like)
         interrupted = keyboard.interrupted or storing.interrupted
-        message = self._shortfall(recipe, interrupted, storing.timed_out)
+        message = self._shortfall(recipe, storing, interrupted=interrupted)
         if interrupted:
             message = message or "all facts are stored"
             raise KeyboardInterrupt(f"the memory holds the best weights by then: {message}")
@@ -369,7 +369,7 @@ class AssociativeMemory(LinearRecall):
         self.load_ = outcome.load
         self.n_iter_ = outcome.solution.steps
 
-    def _shortfall(self, recipe: Recipe, interrupted: bool, timed_out: bool) -> str:
+    def _shortfall(self, recipe: Recipe, storing: Storing, *, interrupted: bool) -> str:
         """Return what is to be said of facts that are not stored, or nothing."""
         facts, proof = self.facts_, self.certificate_
         if self.n_stored_ == len(facts.targets):
@@ -382,7 +382,8 @@ class AssociativeMemory(LinearRecall):
             strict=recipe.solver.strict,
             refuted=proof is not None and proof.claim is Claim.NOT_STORABLE,
             interrupted=interrupted,
-            timed_out=timed_out,
+            timed_out=storing.timed_out,
+            short_of_memory=storing.short_of_memory,
         )
 
     def __sklearn_tags__(self) -> Any:

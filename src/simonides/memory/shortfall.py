@@ -50,16 +50,19 @@ def shortfall(
     refuted: bool = False,
     interrupted: bool = False,
     timed_out: bool = False,
+    short_of_memory: bool = False,
 ) -> str:
     """Return how many facts are not stored, and how that compares with theory.
 
     ``clashes`` are pairs of rows with equal inputs and different targets, ``empty`` rows of zeros,
     ``multiples`` two rows that exclude each other as their inputs are multiples of one another.
     ``strict`` says that the method looks for weights that store all, ``refuted`` that there are none, as
-    was proved, ``interrupted`` and ``timed_out`` that the search was not left to end.
+    was proved, ``interrupted`` and ``timed_out`` that the search was not left to end, ``short_of_memory``
+    that it did not look where it had no room.
     """
     lost = f"{facts - stored:,} of {facts:,} facts are not stored (failed_ lists them): "
     lost += "the time limit ended the search, these are the best weights by then; " * timed_out
+    lost += "max_memory kept the search from going further; " * short_of_memory
     reasons = ([_contradiction(clashes)] if clashes else []) + ([_nothing(empty)] if empty else [])
     if multiples:
         reasons.append(
@@ -85,6 +88,8 @@ def shortfall(
         return f"{lost}, the request is {over:.1%} above; {advice}"
     if interrupted or timed_out:
         return f"{lost}, and the search was stopped before its end; fit again and let it end"
+    if short_of_memory and not refuted:
+        return f"{lost}, so allow more memory"
     if not strict:
         return f"{lost}, so {_better(capacity)}"
     return f"{lost}, but {_below(over, capacity, refuted)}"

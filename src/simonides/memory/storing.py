@@ -19,7 +19,7 @@ from simonides.memory.budget import streams, within
 from simonides.memory.scoring import Scorer, leading
 from simonides.memory.streaming import MappedProblem, streamed
 from simonides.problems import checked
-from simonides.problems.scan import row_blocks
+from simonides.problems.scan import ALLOWANCE, Allowance, TooManyPairsError, row_blocks
 from simonides.problems.whitening import Whitening
 from simonides.solvers.deciding.proof import proved
 from simonides.solvers.factors import truncated
@@ -74,7 +74,13 @@ class Storing:
         self._best: Solution | None = None
         self._stored: Any = None  # which facts the best stores, once that is known
         self._certificate: Certificate | None = None
+        self._allowance = Allowance()
         self.interrupted = self.timed_out = False
+
+    @property
+    def short_of_memory(self) -> bool:
+        """Whether the search would have looked further with more memory."""
+        return self._allowance.exceeded
 
     def search(self, *, progress: bool = False) -> None:
         """Look for weights that store all facts, or most of them, and prove what can be."""
@@ -84,7 +90,7 @@ class Storing:
     def _search(self, recipe: Recipe) -> None:
         facts = self._facts
         setting = setting_of(facts, recipe)
-        with within(facts, recipe):
+        with within(facts, recipe) as self._allowance:
             if streams(facts, recipe):
                 mapped = MappedProblem.of(facts, normalize=recipe.normalize_outputs)
                 solution = streamed(mapped, recipe.solver, recipe.watch)
@@ -93,7 +99,7 @@ class Storing:
                 self._search_all(facts.problem(recipe.normalize_outputs), recipe, setting)
 
     def _search_all(self, problem: OriginalProblem, recipe: Recipe, setting: Setting) -> None:
-        solution = self._take(attempt(problem, recipe, self._start))
+        solution = self._take(attempt(problem, recipe, self._start) or self._first())
         # Before other weights replace these, whose multipliers are about all facts.
         self._prove(problem, solution)
         if self._over() or not recipe.solver.strict:
@@ -109,7 +115,7 @@ class Storing:
     def outcome(self) -> Stored:
         """Return what is known: the best weights, or those that the search starts from."""
         setting = setting_of(self._facts, self._recipe)
-        solution = self._best or self._take(self._first())
+        solution = self._best or self._take(replace(self._first(), interrupted=True))
         stored = self._stores(solution) if self._stored is None else self._stored
         load = setting.load(len(self._facts.targets))
         capacity = capacity_for(self._facts, self._recipe)
@@ -164,15 +170,24 @@ class Storing:
             for rows in row_blocks(len(inputs), 8 * sum(weights.shape)):
                 block = np.asarray(inputs[rows], dtype=np.float64)
                 weights += outputs[facts.targets[rows]].T @ block
-        unsolved = Solution(weights, Status.STOPPED, 0, -np.inf, interrupted=True)
-        return _cut(unsolved, self._recipe.rank)
+        return _cut(Solution(weights, Status.STOPPED, 0, -np.inf), self._recipe.rank)
 
     @cached_property
     def _outputs(self) -> Reals:
         return self._facts.candidates(self._recipe.normalize_outputs)
 
 
-def attempt(problem: SharedProblem, recipe: Recipe, start: Reals | None = None) -> Solution:
+def attempt(problem: SharedProblem, recipe: Recipe, start: Reals | None = None) -> Solution | None:
+    """Return what a method finds, or None if a search that has begun cannot go on in the memory it has."""
+    try:
+        return _attempt(problem, recipe, start)
+    except TooManyPairsError:
+        if not ALLOWANCE.get().begun:
+            raise
+    return None
+
+
+def _attempt(problem: SharedProblem, recipe: Recipe, start: Reals | None) -> Solution:
     """Return what a method finds, in the given or in whitened coordinates."""
     method = recipe.solver
     # A method that chooses its own coordinates would only gain rounding from ours.
@@ -219,15 +234,15 @@ def largest_subset(problem: OriginalProblem, recipe: Recipe, guess: float) -> It
     gap = max(1, round(_FIRST_GAP * guess))
     while low < trial < high:
         part = problem.subset(np.sort(order[:trial]))
-        solution = attempt(part, recipe, start)
-        scorer = Scorer(solution.weights, solution.factors, part.outputs)
-        fits = bool(leading(scorer, part.inputs, part.targets, recipe.margin).all())
-        if fits:
-            low, start = trial, solution.weights
-        else:
-            high = trial
-        if fits or solution.cut_short:
-            yield solution
+        solution, fits = attempt(part, recipe, start), False
+        if solution is not None:
+            scorer = Scorer(solution.weights, solution.factors, part.outputs)
+            fits = bool(leading(scorer, part.inputs, part.targets, recipe.margin).all())
+            if fits:
+                low, start = trial, solution.weights
+            if fits or solution.cut_short:
+                yield solution
+        high = high if fits else trial
         if high - low <= max(1, _RESOLUTION * low):
             break
         # From the guess in growing steps, then by halves.

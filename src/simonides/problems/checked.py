@@ -106,7 +106,7 @@ def _largest(rows: Reals) -> Reals:
     """Return the largest entry of each row in size, without a copy of them all."""
     ends = (rows.max(axis=1), rows.min(axis=1))
     high, low = (end.astype(np.float64) for end in ends)
-    return np.maximum(high, -low)
+    return np.asarray(np.maximum(high, -low))
 
 
 def _refuse_odd(name: str, lengths: Reals, first: int | None) -> None:

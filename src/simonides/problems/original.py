@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 _LEAST_ROWS = 512
 """With fewer rows at a time a matrix product spends its time on rearranging the outputs."""
 
+_MOST_BYTES = 2**26
+"""Scores of so many rows, where outputs are many: each thread holds them."""
+
 _BELOW_ALL = {np.float32: -1e18, np.float64: -np.inf}
 """Below every score; its square is still a number in single precision, where the scan squares gaps."""
 
@@ -180,9 +183,8 @@ class OriginalProblem(Scanned):
 
     def contests(self, facts: int) -> Iterator[tuple[slice, Reals]]:
         """Yield the first facts in blocks, each with all outputs."""
-        for rows in self._row_blocks:
-            if rows.start < facts:
-                yield slice(rows.start, min(rows.stop, facts)), self.outputs
+        for rows in row_blocks(facts, 8 * self.candidates):
+            yield rows, self.outputs
 
     def competitors(self, fact: int) -> tuple[Integers, Reals]:
         """Return the numbers and the vectors of a fact's rivals."""
@@ -255,7 +257,7 @@ class OriginalProblem(Scanned):
         return float(np.sqrt(self._squares.min()))
 
     def _blocks(self, facts: int) -> list[slice]:
-        return row_blocks(facts, 8 * self.candidates, least=_LEAST_ROWS)
+        return fact_blocks(facts, self.candidates)
 
     def _scores(self, images: Reals, targets: Integers, precision: Precision) -> tuple[Reals, Any]:
         """Return the scores of the targets, and those of all outputs with the targets' struck out."""
@@ -277,6 +279,12 @@ class OriginalProblem(Scanned):
     @cached_property
     def _single_outputs(self) -> Singles:
         return self.outputs.astype(np.float32)
+
+
+def fact_blocks(facts: int, candidates: int) -> list[slice]:
+    """Cut facts into blocks of which all scores are held at once."""
+    row_bytes = 8 * candidates
+    return row_blocks(facts, row_bytes, least=min(_LEAST_ROWS, _MOST_BYTES // row_bytes))
 
 
 def original_fingerprint(

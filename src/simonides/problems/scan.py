@@ -143,8 +143,15 @@ class Scanned(ABC):
     def scan_within(
         self, most: float, images: Reals, threshold: float, each: Each = map
     ) -> Scan | None:
-        """Scan, or return None as soon as more than ``most`` pairs turn out to be close."""
-        screen, tally = Screen.of(images, threshold, self._length_range), PairCount(most)
+        """Scan, or return None as soon as more than ``most`` pairs turn out to be close.
+
+        So it does beyond what memory allows.
+        """
+        screen, allowed = (
+            Screen.of(images, threshold, self._length_range),
+            ALLOWANCE.get(Allowance()),
+        )
+        tally = PairCount(min(most, allowed.pairs))
         screening = self._screening(images, screen)
 
         def look(rows: slice) -> tuple[Any, ...] | None:
@@ -156,7 +163,9 @@ class Scanned(ABC):
 
         blocks: Any = list(each(look, self._row_blocks))
         if not tally.settle(blocks):
+            allowed.exceeded |= allowed.pairs < most
             return None
+        allowed.begun = True
         pairs = self._screened(*zip(*blocks, strict=True))
         return screen.finish(images, self.target_outputs, pairs, each)
 
@@ -166,7 +175,8 @@ class Scanned(ABC):
         ``images`` holds W x for every input, shape (facts, dim_out); ``each`` maps over blocks of rows.
         """
         scan = self.scan_within(np.inf, images, threshold, each)
-        assert scan is not None  # there is no limit to exceed
+        if scan is None:
+            raise TooManyPairsError(f"more than {ALLOWANCE.get().pairs:,.0f} pairs are close")
         return scan
 
     def images(self, weights: Reals) -> Reals:
@@ -255,8 +265,19 @@ class Screen:
         return scan.where(gaps <= self.threshold * sizes)
 
 
-MOST_PAIRS = ContextVar("MOST_PAIRS", default=float("inf"))
-"""Close pairs that any pass may collect, where memory is limited: they are what grows."""
+@dataclass
+class Allowance:
+    """Close pairs that any pass may collect, where memory is limited: they are what grows.
+
+    A search has ``begun`` once a state was within it, and ``exceeded`` it if one would not have been.
+    """
+
+    pairs: float = np.inf
+    begun: bool = False
+    exceeded: bool = False
+
+
+ALLOWANCE: ContextVar[Allowance] = ContextVar("ALLOWANCE")
 
 
 class TooManyPairsError(MemoryError):
@@ -267,8 +288,7 @@ class PairCount:
     """A count of what several threads find, to give up early once it is above a limit."""
 
     def __init__(self, most: float) -> None:
-        self._allowed = MOST_PAIRS.get()
-        self.most, self._seen = min(most, self._allowed), 0
+        self.most, self._seen = most, 0
 
     @property
     def exceeded(self) -> bool:
@@ -281,8 +301,6 @@ class PairCount:
 
     def settle(self, blocks: Sequence[Any]) -> bool:
         """Return whether the blocks are complete and within the limit, whatever threads missed."""
-        if self._seen > self._allowed:
-            raise TooManyPairsError(f"more than {self._allowed:,.0f} pairs are close")
         whole = all(block is not None for block in blocks)
         return whole and sum(int(block[0].sum()) for block in blocks) <= self.most
 
@@ -293,7 +311,7 @@ def row_blocks(rows: int, row_bytes: int, *, least: int = 1) -> list[slice]:
     There are no fewer blocks than threads can share.
     """
     shared = -(-rows // len(threads.blocks(rows)))
-    size = min(max(least, _BLOCK_BYTES // row_bytes), shared)
+    size = max(1, min(max(least, _BLOCK_BYTES // row_bytes), shared))
     return [slice(low, min(low + size, rows)) for low in range(0, rows, size)]
 
 

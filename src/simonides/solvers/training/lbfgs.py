@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from simonides.arrays import Reals
 
-_PAIRS = 30
+PAIRS = 30
 """Steps remembered: their products cost little beside a pass over all scores."""
 
 _SUFFICIENT_DECREASE = 1e-4
@@ -69,7 +69,7 @@ class RecentSteps:
     """The last steps, and what they tell about the second derivative."""
 
     def __init__(self) -> None:
-        self._pairs: deque[_Pair] = deque(maxlen=_PAIRS)
+        self._pairs: deque[_Pair] = deque(maxlen=PAIRS)
 
     def step(self, objective: Objective[PointT], point: PointT) -> PointT | None:
         """Return the next point and remember the step, or return None if no step descends."""
