@@ -124,6 +124,25 @@ def test_what_cannot_be_stored_is_refuted_by_the_proof_of_a_decision():
     assert proved.change_lower > 1e6
 
 
+def test_equal_outputs_and_an_input_of_zero_are_infeasible():
+    draws = np.random.default_rng(0)
+    inputs, outputs = draws.standard_normal((6, 5)), draws.standard_normal((8, 5))
+    twins = OriginalProblem(inputs, outputs[[0, 1, 2, 3, 4, 5, 6, 3]], np.arange(6))
+    silent = OriginalProblem(inputs * [[1], [1], [0], [1], [1], [1]], outputs, np.arange(6))
+    offsets = draws.standard_normal((6, 5))
+    for problem in (twins, silent):
+        solution = least_change(problem, offsets, margin=0.1)
+        assert solution.status is Status.INFEASIBLE
+        assert solution.change_lower > 1e100
+        proved = verify_change(solution.change_certificate, problem)
+        assert not proved.valid
+        assert proved.change_lower > 1e100
+    # Where the offset alone is right an input of zero is no obstacle.
+    heard = OriginalProblem(inputs, outputs, np.arange(6))
+    offsets[2] = 100 * decide(heard).solution.weights @ inputs[2]
+    assert least_change(silent, offsets, margin=0.1).recalled == 6
+
+
 def test_where_too_many_rivals_are_close_the_highest_lead_to_the_same_change(monkeypatch):
     case = drawn(20, 12, 12, 40, seed=7, weighed=True)
     expected = least_change(*case, gap=1e-3).change

@@ -193,11 +193,23 @@ def _upper_length(certificate: ChangeCertificate) -> float:
 
 def _lower_length(certificate: ChangeCertificate, problem: Instance) -> float:
     """Return the length that no change with these margins falls below."""
+    if _is_about_twins(certificate, problem):
+        return np.inf
     total, blur, asked = _summed(certificate, problem)
     if asked <= 0:
         return 0.0
-    square = _inverse_square(total, blur, certificate.metric)
-    return float(asked / np.sqrt(square) * (1 - gamma(8))) if 0 < square < np.inf else 0.0
+    return float(asked / _inverse_length(total, blur, certificate.metric) * (1 - gamma(8)))
+
+
+def _is_about_twins(certificate: ChangeCertificate, problem: Instance) -> bool:
+    """Return whether a pair named is a target and a rival that are equal: no change tells them apart."""
+    if len(certificate.pair_facts) != 1:
+        return False
+    (fact,), (rival,) = certificate.pair_facts, certificate.pair_rivals
+    for rows, outputs in problem.contests(int(fact) + 1):
+        if rows.start <= fact < rows.stop:
+            return bool((problem.target_outputs[fact] == outputs[rival]).all())
+    return False
 
 
 def _summed(certificate: ChangeCertificate, problem: Instance) -> tuple[Reals, Reals, float]:
@@ -231,10 +243,10 @@ def _summed(certificate: ChangeCertificate, problem: Instance) -> tuple[Reals, R
     return pulled.T @ inputs, blur, asked
 
 
-def _inverse_square(total: Reals, blur: Reals, metric: Reals | None) -> float:
-    """Return an upper bound of tr S C^-1 S^T for all S within ``blur`` of ``total``."""
+def _inverse_length(total: Reals, blur: Reals, metric: Reals | None) -> float:
+    """Return an upper bound of the root of tr S C^-1 S^T for all S within ``blur`` of ``total``."""
     if metric is None:
-        return (length(total) + length(blur)) ** 2 * (1 + gamma(2 * total.size + 16))
+        return (length(total) + length(blur)) * (1 + gamma(2 * total.size + 16))
     least = _least_eigenvalue(metric)
     if least <= 0:
         return np.inf
@@ -244,7 +256,7 @@ def _inverse_square(total: Reals, blur: Reals, metric: Reals | None) -> float:
     rest += gamma(len(metric) + 8) * (size @ np.abs(metric) + np.abs(total))
     square, error = _square(witness, metric)
     bound = square + error + 2 * float(np.vdot(size, rest)) + length(rest) ** 2 / least
-    return bound * (1 + gamma(2 * total.size + 32))
+    return float(np.sqrt(bound)) * (1 + gamma(2 * total.size + 32))
 
 
 def _least_eigenvalue(metric: Reals) -> float:

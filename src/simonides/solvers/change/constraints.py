@@ -184,7 +184,10 @@ class Constraints:
         """
         pulls = self.pulls(values)
         length = float(np.sqrt(max(float(np.vdot(pulls, self.facts.moved(pulls))), 0.0)))
-        return float(values @ (margin - self.initial)) / length if length > 0 else 0.0
+        asked = float(values @ (margin - self.initial))
+        if length == 0:
+            return np.inf if asked > 0 else 0.0
+        return asked / length
 
 
 def _gaps_and_spans(facts: MovingFacts, pairs: Pairs, images: Reals) -> tuple[Reals, Reals]:

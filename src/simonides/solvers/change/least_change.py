@@ -280,10 +280,18 @@ class _LeastChange:
     gap: float
 
     def start(self) -> _State:
-        pulls = np.zeros_like(self.facts.offsets)
-        return self._passed(self.facts.none(), pulls, self.facts.offsets, _Course(self.gap / 2))
+        constraints, course = self.facts.none(), _Course(self.gap / 2)
+        pulls, images = np.zeros_like(self.facts.offsets), self.facts.offsets
+        if self._twins() is not None:
+            recall = self.facts.problem.recall(images, self.facts.each)
+            lost = self.facts.problem.facts - recall.recalled
+            return _State(constraints, pulls, images, lost, np.inf, course)
+        return self._passed(constraints, pulls, images, course)
 
     def states(self, state: _State) -> Generator[_State, None, tuple[_State, Status]]:
+        twins = self._twins()
+        if twins is not None:
+            return replace(state, lower=np.inf, proof=twins), Status.INFEASIBLE
         while True:
             yield state
             enough = state.length - state.lower <= self.gap * state.length
@@ -351,6 +359,13 @@ class _LeastChange:
         squares = self.facts.squares
         rest = np.median(squares - self.facts.common**2)
         return float(1 / max(rest, _LEAST_REST * np.median(squares)))
+
+    def _twins(self) -> Multipliers | None:
+        """Return a target and an equal rival as a proof, if there are any: no image tells them apart."""
+        problem, pair = self.facts.problem, self.facts.problem.impossible_pair()
+        if pair is None or (problem.target_outputs[pair[0]] != problem.outputs[pair[1]]).any():
+            return None
+        return Multipliers(np.array([pair[0]]), np.array([pair[1]]), np.ones(1))
 
     def _refuted(self, state: _State) -> _State | None:
         """Return the state with a proof that no weights store the facts, if offsets do not help."""
