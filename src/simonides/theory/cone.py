@@ -40,8 +40,8 @@ _ALL_ACTIVE = 12.0
 _LOWEST_LEVEL, _HIGHEST_LEVEL = -30.0, 45.0
 """Levels above the margin that hold every transition up to the most candidates allowed."""
 
-_GRID_SIZE, _REFINEMENTS = 128, 3
-"""Two refinements place the range to rounding error, one to 1e-5; the third costs next to nothing."""
+_GRID_SIZE, _REFINEMENTS = 128, 2
+"""Two refinements place the range to rounding error, one to 1e-5."""
 
 MOST_CANDIDATES = 1e100
 """The highest of so many Gaussians is about 21, well inside the levels above."""

@@ -31,7 +31,16 @@ if TYPE_CHECKING:
     from simonides.arrays import Complexes, Reals, Truths
 
 NODES = 128
-"""Trapezoidal nodes on the upper half of each contour."""
+"""Trapezoidal nodes on the upper half of each contour, the most that any needs."""
+
+_BATCH = 32
+"""Nodes at a time: most integrands have died away within so many."""
+
+_DEAD = 1e-18
+"""Share of its height at the saddle below which an integrand has died away, as its last nodes say."""
+
+_LAST = 4
+"""Of a batch: the integrand may pass through zero at one of them."""
 
 _POLE_STEP = 0.16
 """Step over the distance to the pole: the error of the rule is about exp(-2π/0.16) = 1e-17."""
@@ -41,6 +50,9 @@ _WIDTH_STEP = 0.5
 
 _LOG_SADDLE_RANGE = (-12.0, 9.0)
 """Logarithm of the saddle's distance from the pole, at levels and thresholds that any cone asks about."""
+
+_MILLS = math.sqrt(math.pi / 2)
+"""erfcx(x/√2) times this is the ratio of the normal tail to the density at x."""
 
 _BISECTIONS = 24
 """Leave 21 / 2²⁴, a millionth of the distance: any line near the saddle gives the same integral."""
@@ -61,7 +73,17 @@ class ExceedanceSum:
     def mean(self) -> Reals:
         """Mean of the sum, n E(g - a)_+."""
         a = self.threshold
-        return self.count * (density(a) - a * special.ndtr(-a))
+        return self.count * (self._density - a * special.ndtr(-a))
+
+    @cached_property
+    def _density(self) -> Reals:
+        """The normal density at the thresholds."""
+        return density(self.threshold)
+
+    @cached_property
+    def _below(self) -> Reals:
+        """The probability to lie below the thresholds."""
+        return np.asarray(special.ndtr(self.threshold))
 
     @cached_property
     def left_of_pole(self) -> Truths:
@@ -98,8 +120,8 @@ class ExceedanceSum:
         """Spacing of the nodes along the contour."""
         x, a = self.saddle, self.threshold
         tail = self._tail(x)
-        transform = special.ndtr(a) + tail
-        first = (a + x) * tail - density(a)
+        transform = self._below + tail
+        first = (a + x) * tail - self._density
         second = tail + (a + x) * first
         variance = 1 + self.count * (second / transform - (first / transform) ** 2)
         return np.minimum(_POLE_STEP * np.abs(x), _WIDTH_STEP / np.sqrt(np.maximum(variance, 1.0)))
@@ -109,23 +131,36 @@ class ExceedanceSum:
         """Points of the contour's upper half, one row per level."""
         return self.saddle[:, None] + 1j * self.step[:, None] * np.arange(NODES)
 
-    @cached_property
+    @property
     def tail(self) -> Complexes:
         """I(z), the part of one exceedance's transform above the threshold."""
-        a = self.threshold[:, None]
-        rotated = 1j * (a + self.nodes) / math.sqrt(2)
-        return np.asarray(np.exp(-a * a / 2) / 2 * special.wofz(rotated))
+        return self._along_contour[0]
 
-    @cached_property
+    @property
     def weights(self) -> Complexes:
         """The integrand exp(zb + z²/2) M^n at the nodes, times the rule's weights."""
-        z = self.nodes
-        log_power = self._log_power(self.tail, self.threshold[:, None])
-        if not float(self.count).is_integer():
-            log_power = self._continued(log_power)
-        integrand = np.exp(z * self.level[:, None] + z * z / 2 + log_power)
-        integrand[:, 0] /= 2
-        return np.asarray(integrand * (self.step[:, None] / math.pi))
+        return self._along_contour[1]
+
+    @cached_property
+    def _along_contour(self) -> tuple[Complexes, Complexes]:
+        """I(z) and the weights; where an integrand has died away they are one and zero."""
+        tail, weights = np.ones_like(self.nodes), np.zeros_like(self.nodes)
+        log_power = np.zeros_like(self.nodes)
+        left = np.arange(len(self.level))
+        for start in range(0, NODES, _BATCH):
+            part, so_far = slice(start, start + _BATCH), slice(start + _BATCH)
+            z, a, b = self.nodes[left, part], self.threshold[left, None], self.level[left, None]
+            tails = np.exp(-a * a / 2) / 2 * special.wofz(1j * (a + z) / math.sqrt(2))
+            log_power[left, part] = powers = self._log_power(tails, a)
+            if not float(self.count).is_integer():
+                turning = self.count * self.nodes[left, so_far] * np.minimum(a, 0.0)
+                powers = self._continued(log_power[left, so_far], turning)[:, part]
+            integrand = np.exp(z * b + z * z / 2 + powers) * (self.step[left, None] / math.pi)
+            tail[left, part], weights[left, part] = tails, integrand
+            last = np.abs(integrand[:, -_LAST:]).max(axis=1)
+            left = left[last > _DEAD * np.abs(weights[left, 0])]
+        weights[:, 0] /= 2
+        return tail, weights
 
     @cached_property
     def relative_tail(self) -> Complexes:
@@ -143,8 +178,9 @@ class ExceedanceSum:
         return np.asarray(np.clip(self.left_of_pole + self.integral(1 / self.nodes), 0.0, 1.0))
 
     def _tail(self, x: Reals) -> Reals:
-        a = self.threshold
-        return np.asarray(np.exp(-a * a / 2) / 2 * special.erfcx((a + x) / math.sqrt(2)))
+        return np.asarray(
+            _MILLS * self._density * special.erfcx((self.threshold + x) / math.sqrt(2))
+        )
 
     def _log_power(self, tail: Any, threshold: Reals) -> Any:
         """Return n log M, for M close to one (thresholds above zero) as for tiny M (below)."""
@@ -155,20 +191,18 @@ class ExceedanceSum:
             threshold > 0, near_one, np.log(tail + special.ndtr(threshold))
         )
 
-    def _continued(self, log_power: Complexes) -> Complexes:
+    def _continued(self, log_power: Complexes, turning: Complexes) -> Complexes:
         """Return n log M on the branch that is continuous along the contour.
 
         Below zero M turns like exp(za); a fractional power must follow it past the half turn.
         """
-        turning = self.count * self.nodes * np.minimum(self.threshold, 0.0)[:, None]
         phase = np.unwrap((log_power - turning).imag / self.count, axis=1) * self.count
         return np.asarray(log_power.real + 1j * (phase + turning.imag))
 
     def _log_transform_slope(self, x: Reals) -> Reals:
-        a = self.threshold
         tail = self._tail(x)
-        transform = special.ndtr(a) + tail
-        return np.asarray(self.level + x + self.count * ((a + x) * tail - density(a)) / transform)
+        pull = (self.threshold + x) * tail - self._density
+        return np.asarray(self.level + x + self.count * pull / (self._below + tail))
 
 
 def density(x: Reals) -> Reals:
