@@ -141,7 +141,7 @@ def test_one_layer_agrees_with_networks(beta, change):
 def test_twelve_layers_agree_with_networks_within_a_factor(norm, beta):
     skip = 2.0 if norm == "post" else 1.0
     network = Architecture(
-        tokens=96, dim=192, layers=12, hidden=192, causal=True, norm=norm, beta=beta,
+        tokens=64, dim=128, layers=12, hidden=128, causal=True, norm=norm, beta=beta,
         attention_skip=skip, mlp_skip=skip,
     )  # fmt: skip
     seen = simulate(network, range(12))

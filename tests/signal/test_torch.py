@@ -54,8 +54,8 @@ def test_training_agrees_with_the_class_inside_and_outside():
     from simonides.signal.models.training import TrainingSchedule, python_help, train
 
     text = python_help()
-    network = Architecture(tokens=24, dim=32, layers=16, hidden=32, activation="gelu", beta=0.5)
-    schedule = TrainingSchedule(steps=60, batch=16, warm_up=5, learning_rate=4e-3)
+    network = Architecture(tokens=16, dim=32, layers=12, hidden=32, activation="gelu", beta=0.5)
+    schedule = TrainingSchedule(steps=50, batch=16, warm_up=5, learning_rate=4e-3)
     for beta, skip, outcome in (
         (0.5, 0.8, "rank collapse"),
         (0.5, 3.0, "trainable"),
