@@ -36,21 +36,21 @@ def test_the_mean_has_its_standard_error():
 
 @pytest.mark.slow
 def test_invertible_maps_and_lengths_of_keys_change_nothing():
-    plain = measure_thresholds(6, instances=3, workers=1)
-    assert measure_thresholds(6, ensemble="correlated", instances=3, workers=1).facts == plain.facts
+    plain = measure_thresholds(5, instances=3, workers=1)
+    assert measure_thresholds(5, ensemble="correlated", instances=3, workers=1).facts == plain.facts
 
 
 @pytest.mark.slow
 def test_the_problem_the_rank_and_the_candidates_are_heeded():
-    plain = measure_thresholds(6, instances=2, workers=1)
+    plain = measure_thresholds(5, instances=2, workers=1)
     for options in (
         {"problem": "decoupled"},
-        {"rank": 2},
+        {"rank": 1},
         {"candidates": 30},
         {"dim_out": 4},
         {"ensemble": "balanced", "candidates": 5},
     ):
-        other = measure_thresholds(6, **options, instances=2, workers=1)
+        other = measure_thresholds(5, **options, instances=2, workers=1)
         assert other.facts != plain.facts, options
 
 
@@ -70,11 +70,11 @@ def test_an_interrupt_leaves_what_was_measured_with_the_watcher():
 
 @pytest.mark.slow
 def test_out_of_time_the_first_instances_are_the_answer():
-    measured = measure_thresholds(6, instances=3, workers=1, time_limit=0)
+    measured = measure_thresholds(5, instances=3, workers=1, time_limit=0)
     assert (measured.facts, measured.timed_out) == ((), True)
     assert math.isnan(measured.mean.value)
-    whole = measure_thresholds(6, instances=2, workers=1, time_limit=600)
-    assert whole.facts == measure_thresholds(6, instances=2, workers=1).facts
+    whole = measure_thresholds(5, instances=2, workers=1, time_limit=600)
+    assert whole.facts == measure_thresholds(5, instances=2, workers=1).facts
     assert not whole.timed_out
 
 

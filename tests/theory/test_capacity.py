@@ -189,7 +189,7 @@ def test_linear_program_with_outputs_of_its_own_for_each_input():
     expected = capacity(dim, candidates=candidates, problem="decoupled").facts
     rng = np.random.default_rng(11)
     thresholds = []
-    for _ in range(50):
+    for _ in range(25):
         blocks = []
         for _ in range(int(1.8 * expected)):
             x, y = rng.standard_normal(dim), rng.standard_normal((candidates, dim))
@@ -205,7 +205,7 @@ def test_linear_program_with_three_shared_outputs():
     assert expected == pytest.approx(2 * dim_in / (5 / 6), rel=1e-12)
     rng = np.random.default_rng(12)
     thresholds = []
-    for _ in range(60):
+    for _ in range(40):
         y = rng.standard_normal((3, dim_out))
         blocks = []
         for _ in range(int(2 * expected)):

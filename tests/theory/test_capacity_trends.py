@@ -134,7 +134,7 @@ def test_a_wider_margin_stores_less(candidates, margin, more):
 
 @pytest.mark.slow
 @given(st.integers(20, 400), st.floats(0.02, 0.9), st.floats(0.05, 0.1))
-@settings(max_examples=12, deadline=None, derandomize=True)
+@settings(max_examples=6, deadline=None, derandomize=True)
 def test_averaging_more_rivals_stores_more(candidates, fraction, more):
     strict, lenient = (
         capacity(30, candidates=candidates, tail_fraction=r) for r in (fraction, fraction + more)

@@ -145,8 +145,8 @@ def test_digits_against_intrinsic_volumes(candidates, size):
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("candidates", "size"),
-    [(10**9, 113), (10**12, 140), (10**15, 167)],
-    ids=["1e9", "1e12", "1e15"],
+    [(10**9, 113), (10**15, 167)],
+    ids=["1e9", "1e15"],
 )
 def test_digits_among_very_many_candidates(candidates, size):
     expected = exact_dimension(candidates, size)

@@ -34,7 +34,7 @@ def fourier(level, threshold, count):
     return 0.5 - value / math.pi
 
 
-def fourier_exact(level, threshold, count, digits=60):
+def fourier_exact(level, threshold, count, digits=40):
     """Evaluate the same integral with enough digits for probabilities that cancel to nothing."""
     with mp.workdps(digits):
         b, a = mp.mpf(level), mp.mpf(threshold)

@@ -306,8 +306,11 @@ def test_same_seed_same_state():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", [CrossEntropy(), SquaredHinge()], ids=str)
-@pytest.mark.parametrize(("facts", "parameters", "candidates"), [(100, 100, 5), (55, 100, 10)])
+@pytest.mark.parametrize(
+    ("loss", "facts", "parameters", "candidates"),
+    [(CrossEntropy(), 100, 100, 5), (SquaredHinge(), 55, 100, 10)],
+    ids=str,
+)
 def test_quoted_errors_are_not_below_those_of_repetition(loss, facts, parameters, candidates):
     states = [
         minimum_of_risk(

@@ -126,10 +126,10 @@ def test_training_of_matrices(loss, loss_and_slope):
 def test_norm_of_matrices_approaches_the_theory_with_the_dimension(loss, loss_and_slope):
     candidates, source = 10, np.random.default_rng(43)
     state = minimum_of_risk(
-        300, 400, candidates=candidates, loss=loss, rng=np.random.default_rng(44), samples=8192
+        300, 400, candidates=candidates, loss=loss, rng=np.random.default_rng(44), samples=4096
     )
     excess = []
-    for dim, instances in ((10, 80), (20, 40), (40, 20)):
+    for dim, instances in ((10, 60), (20, 20), (30, 10)):
         facts = 3 * dim**2 // 4
         means, errors = mean_and_error(
             [
