@@ -9,3 +9,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest.register_assert_rewrite("definition", "keyboard", "proofs")
+
+
+def pytest_collection_modifyitems(items):
+    """Mark as slow the pages of the documentation: each runs all its examples."""
+    for item in items:
+        if item.path.suffix == ".md":
+            item.add_marker(pytest.mark.slow)

@@ -1,5 +1,7 @@
 """The tables of the documentation are what the stored results of benchmarks say."""
 
+import pytest
+
 from benchmarks import published, spectra
 
 
@@ -10,6 +12,7 @@ def test_tables_follow_from_the_results():
         assert text == (published.FOLDER / f"{name}.md").read_text(), name
 
 
+@pytest.mark.slow
 def test_random_matrices_near_the_law_as_they_grow():
     small, large = (spectra.of_random(dim, dim // 2, 0.5, None) for dim in (24, 96))
     few, many = (spectra.of_random(96, 48, 0.5, facts) for facts in (200, 20_000))

@@ -66,6 +66,7 @@ print("refused")
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory cannot be limited")
 @pytest.mark.parametrize("script", [LIMITED, FUZZED], ids=["attacks", "fuzz"])
 def test_no_file_takes_a_gigabyte(tmp_path, script):

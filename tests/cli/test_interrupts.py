@@ -287,11 +287,11 @@ def test_threshold_says_nothing_before_its_first_instance(moment, tmp_path):
 
 @pytest.mark.slow
 def test_progress_shows_both_bounds_of_the_margin():
-    code, printed, shown = watched("decide", "--dim", "40", "--facts", "150", "--largest-margin")
+    code, printed, shown = watched("decide", "--dim", "20", "--facts", "50", "--largest-margin")
     assert code == 0
     assert "storable" in printed
     assert "margin in [" in shown
     # Bounds that nothing is known about are not shown.
-    _, _, shown = watched("decide", "--dim", "40", "--facts", "320", "--rank", "14")
+    _, _, shown = watched("decide", "--dim", "20", "--facts", "100", "--rank", "7")
     assert "step " in shown
     assert "inf" not in shown

@@ -54,8 +54,11 @@ ENVIRONMENT = {
 }
 """In which the methods of these tests can be imported."""
 
-# Far beyond capacity, so that it takes all its steps.
-LASTING = {"solver": {"name": "gradient", "max_steps": 1000}, "facts": [40, 41], "instances": 5}
+TEN = {"facts": [40, 41], "instances": 5}
+"""Tasks enough to run out of room after some of them."""
+
+ONE_BY_ONE = "from simonides.experiments import local; local._QUICK = 0"
+"""Makes a sweep keep each task by itself, however quick."""
 
 
 def command(spec, out, *flags):

@@ -8,7 +8,8 @@ import subprocess
 
 import pytest
 from sweeping import (
-    LASTING,
+    ONE_BY_ONE,
+    TEN,
     alive,
     at_work,
     children,
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.slow
 def undisturbed(tmp_path_factory):
     """A run that nothing happened to, to compare with."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    spec = write_spec(folder / "spec.toml", **LASTING)
+    spec = write_spec(folder / "spec.toml", **TEN)
     ended = run_sweep(spec, folder / "run", "--workers", "1", "--json")
     assert json.loads(ended.stdout)["done"] == 10
     assert ended.stderr == ""
@@ -59,7 +60,7 @@ def test_a_sweep_that_is_done_is_not_done_again(undisturbed):
 
 
 def test_results_do_not_depend_on_the_number_of_workers(undisturbed, tmp_path):
-    assert run_sweep(undisturbed / "spec.toml", tmp_path, "--workers", "3").returncode == 0
+    assert run_sweep(undisturbed / "spec.toml", tmp_path, "--workers", "2").returncode == 0
     assert same_results(undisturbed / "run", tmp_path)
 
 
@@ -173,7 +174,7 @@ def test_a_worker_killed_while_it_starts_is_replaced(tmp_path):
 def test_out_of_time_what_is_finished_is_the_answer_and_the_rest_goes_on(waited, tmp_path):
     spec = patient(tmp_path / "spec.toml")
     out = tmp_path / "run"
-    ended = run_sweep(spec, out, "--workers", "2", "--time-limit", "5", "--json")
+    ended = run_sweep(spec, out, "--workers", "2", "--time-limit", "2", "--json")
     tally = json.loads(ended.stdout)
     assert ended.returncode == 0, ended.stderr
     assert tally["left"] >= 3  # those that wait
@@ -223,7 +224,7 @@ def small_disk(tmp_path):
 def test_a_full_disk_loses_nothing_that_was_kept(undisturbed, small_disk):
     disk, enlarge = small_disk
     out = disk / "run"
-    ended = run_sweep(undisturbed / "spec.toml", out, "--workers", "1")
+    ended = run_sweep(undisturbed / "spec.toml", out, before=ONE_BY_ONE)
     assert ended.returncode == 2
     lines = ended.stderr.strip().splitlines()
     assert "no space for" in lines[-1]
@@ -238,7 +239,7 @@ def test_a_full_disk_loses_nothing_that_was_kept(undisturbed, small_disk):
 
 
 def test_a_file_size_limit_loses_nothing_that_was_kept(undisturbed, tmp_path):
-    first = write_spec(tmp_path / "spec.toml", **{**LASTING, "instances": 1})
+    first = write_spec(tmp_path / "spec.toml", **{**TEN, "instances": 1})
     out = tmp_path / "run"
     assert run_sweep(first, out).returncode == 0
     before = fingerprint(out / "rows")

@@ -1,5 +1,7 @@
 """Pictures draw what the table holds, label it, and are the same every time."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from matplotlib.patches import Patch
@@ -20,7 +22,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::simonides.signal.notes.PoorTheo
 
 SMALL = Architecture(tokens=16, dim=64, layers=3, attention_skip=2.0, mlp_skip=2.0)
 
-QUICK = {
+TABLES = {
     "load": lambda: storage.load(100),
     "margin": lambda: storage.margin(30),
     "scores": lambda: mechanism.scores(50),
@@ -35,10 +37,21 @@ QUICK = {
     ),
 }
 
+NAMES = [
+    pytest.param(name, marks=pytest.mark.slow if name in ("margin", "around") else ())
+    for name in TABLES
+]
+"""Two of them ask theory for a second or more."""
 
-@pytest.mark.parametrize("name", QUICK)
+
+@cache
+def table(name):
+    return TABLES[name]()
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_every_axis_and_line_is_labelled(name):
-    figure = draw(QUICK[name]())
+    figure = draw(table(name))
     assert figure.axes
     for axes in (one for one in figure.axes if one.get_visible()):
         assert axes.get_xlabel()
@@ -47,27 +60,28 @@ def test_every_axis_and_line_is_labelled(name):
             assert axes.get_ylabel()
 
 
-@pytest.mark.parametrize("name", QUICK)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_page_shows_every_picture_unshrunk_with_text_of_seven_points(name):
-    figure = draw(QUICK[name]())
+    figure = draw(table(name))
     assert figure.get_figwidth() <= WIDEST
     texts = [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
     assert min(text.get_fontsize() for text in texts) >= 7
 
 
 def test_fields_of_a_diagram_differ_without_colour():
-    figure = draw(QUICK["trainability"]())
+    figure = draw(table("trainability"))
     shown = [one for one in figure.axes[0].get_legend().legend_handles if isinstance(one, Patch)]
     assert len(shown) > 1
     assert len({one.get_hatch() for one in shown}) == len(shown)
     assert len(set(HATCHES)) == len(set(SHAPES)) == len(CLASSES)
 
 
+@pytest.mark.slow
 def test_the_line_is_the_column():
-    table = storage.margin(30)
-    (line,) = draw(table).axes[0].get_lines()
-    np.testing.assert_array_equal(line.get_xdata(), table["share_of_capacity"])
-    np.testing.assert_array_equal(line.get_ydata(), table["margin"])
+    margins = table("margin")
+    (line,) = draw(margins).axes[0].get_lines()
+    np.testing.assert_array_equal(line.get_xdata(), margins["share_of_capacity"])
+    np.testing.assert_array_equal(line.get_ydata(), margins["margin"])
 
 
 def test_series_differ_in_dash_so_that_grey_print_is_readable():
@@ -78,9 +92,8 @@ def test_series_differ_in_dash_so_that_grey_print_is_readable():
 
 @pytest.mark.slow
 def test_the_same_table_gives_the_same_file(tmp_path):
-    table = mechanism.spectrum(50)
-    first = save(draw(table), tmp_path / "a.svg").read_bytes()
-    assert save(draw(table), tmp_path / "b.svg").read_bytes() == first
+    first = save(draw(table("spectrum")), tmp_path / "a.svg").read_bytes()
+    assert save(draw(table("spectrum")), tmp_path / "b.svg").read_bytes() == first
 
 
 def test_drawing_leaves_the_caller_s_style_alone():

@@ -15,7 +15,7 @@ import simonides
 from simonides import AssociativeMemory, verify
 
 HOUSE = Path(simonides.__file__).parent
-SAMPLES = 5
+SAMPLES = 4
 
 
 @cache

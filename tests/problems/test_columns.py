@@ -65,7 +65,7 @@ def test_columns_without_anything_in_them():
 
 
 @pytest.mark.parametrize("side", ["inputs", "outputs"])
-@pytest.mark.parametrize("decades", [7, 9, 13])
+@pytest.mark.parametrize("decades", [7, 13])
 @pytest.mark.parametrize(("facts", "seed"), [(14, 0), (14, 2), (26, 0)])
 def test_a_verdict_does_not_depend_on_units(side, decades, facts, seed):
     plain = decide(OriginalProblem.gaussian(facts, 6, seed=seed))
@@ -118,8 +118,10 @@ def test_nor_on_one_tiny_unit(side, size, facts):
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("sides", [("inputs",), ("outputs",), ("inputs", "outputs")])
-@pytest.mark.parametrize("size", [1e-150, 1e-155, 1e-162, 1e-200, 1e-300, 1e-320])
-@pytest.mark.parametrize("margin_gap", [None, 0.5])
+@pytest.mark.parametrize(
+    ("size", "margin_gap"),
+    [(1e-150, None), (1e-155, 0.5), (1e-162, None), (1e-200, 0.5), (1e-300, None), (1e-320, 0.5)],
+)
 def test_units_beyond_the_range_of_proofs_never_turn_a_verdict(sides, size, margin_gap):
     found = decide(shrunk(14, size, *sides), margin_gap=margin_gap, max_steps=100)
     assert found.verdict in {Verdict.STORABLE, Verdict.UNDECIDED}

@@ -91,7 +91,7 @@ def test_multipliers_that_cancel_exactly_go_on_cancelling():
     ],
 )
 def test_storability_does_not_change(facts, dim_in, dim_out, candidates, spread):
-    for seed in range(4):
+    for seed in range(2):
         straight, problem = skewed(
             facts, dim_in, dim_out, candidates=candidates, spread=spread, seed=seed
         )
@@ -112,13 +112,13 @@ def test_both_sides_of_the_threshold_are_tried():
     verdicts = [
         decide(whitened(skewed(facts, 6, spread=1e4, seed=seed)[1])[0]).verdict
         for facts in (12, 16, 24)
-        for seed in range(4)
+        for seed in range(2)
     ]
-    assert min(verdicts.count(Verdict.STORABLE), verdicts.count(Verdict.NOT_STORABLE)) >= 4
+    assert min(verdicts.count(Verdict.STORABLE), verdicts.count(Verdict.NOT_STORABLE)) >= 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("facts", "limit"), [(30, 100), (36, 30), (50, 30)])
+@pytest.mark.parametrize(("facts", "limit"), [(30, 100), (50, 30)])
 def test_deciding_takes_fewer_steps(facts, limit):
     before, after = 0, 0
     for seed in range(2):

@@ -36,6 +36,7 @@ def test_a_target_of_no_length_has_to_keep_every_rival_low():
     assert abs(cost.mean() - 20) < SIGMAS * cost.std() / np.sqrt(len(cost))
 
 
+@pytest.mark.slow
 def test_a_crowd_of_short_ones_leaves_room_for_fewer_facts():
     even, uneven = np.ones(100), np.array([1.0] * 80 + [0.3] * 20)
     whole, less = (facts_that_fit(lengths, 30) for lengths in (even, uneven))

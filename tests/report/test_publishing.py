@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_tables_are_made_from_the_files_of_a_run(tmp_path):
     claim = {"statement": "|W| is one", "paper": "1", "found": "0.9", "verdict": "agrees"}
     times = [

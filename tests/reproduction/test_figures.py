@@ -33,7 +33,7 @@ HEAVY = {"1", "2", "A.1"} | {
 def test_every_axis_and_line_of_every_figure_is_labelled(name, results):
     if FIGURES[name].extra:
         pytest.importorskip(FIGURES[name].extra)
-    tables = FIGURES[name].tables(results)
+    tables = results.tables(FIGURES[name])
     assert all(len(table) for table in tables.values())
     picture = FIGURES[name].draw(tables)
     shown = [axes for axes in picture.axes if axes.get_visible()]
@@ -65,7 +65,7 @@ def test_the_check_sees_lines_without_a_name_and_lines_alike():
 
 @pytest.mark.parametrize("name", ["A.2", "C.2"])
 def test_tables_say_their_dimension(name, results):
-    tables = FIGURES[name].tables(results)
+    tables = results.tables(FIGURES[name])
     dims = {key: tables[key].distinct("dim") for key in tables if key != "theory"}
     assert set(map(tuple, dims.values())) == {(8.0,) if name == "A.2" else (200.0,)}
 
@@ -98,13 +98,13 @@ def test_nodes_that_small_sizes_round_together_count_once():
 
 
 def test_theory_is_drawn_through_many_sizes(results):
-    dims = FIGURES["C.1"].tables(results)["theory"]["dim"]
+    dims = results.tables(FIGURES["C.1"])["theory"]["dim"]
     assert np.max(dims[1:] / dims[:-1]) < 1.35
 
 
 @pytest.mark.slow
 def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
-    tables = FIGURES["4"].tables(results)
+    tables = results.tables(FIGURES["4"])
     (line,) = (
         line
         for line in FIGURES["4"].draw(tables).axes[0].get_lines()
@@ -116,7 +116,7 @@ def test_figure_4_draws_the_standard_normal_beside_its_laws(results):
 
 @pytest.mark.slow
 def test_laws_of_figure_4_are_whole_and_smooth_in_every_regime(results):
-    theory = FIGURES["4"].tables(results)["theory"]
+    theory = results.tables(FIGURES["4"])["theory"]
     step = SCORE_GRID[1] - SCORE_GRID[0]
     for regime in theory.distinct("regime"):
         law = theory.where("regime", regime)
@@ -129,8 +129,8 @@ def test_laws_of_figure_4_are_whole_and_smooth_in_every_regime(results):
 
 
 def test_the_hebbian_laws_are_those_of_each_problem(results):
-    theory = FIGURES["D.1"].tables(results)["theory"].where("regime", 1.0)
-    facts = FIGURES["D.1"].tables(results)["measured"].where("regime", 1.0)["facts"][0]
+    theory = results.tables(FIGURES["D.1"])["theory"].where("regime", 1.0)
+    facts = results.tables(FIGURES["D.1"])["measured"].where("regime", 1.0)["facts"][0]
     for code, problem in enumerate(("original", "decoupled")):
         law = theory.where("decoupled", float(code))
         mean = law["score"] @ law["target"] / law["target"].sum()
@@ -178,7 +178,7 @@ def test_without_an_extra_its_figure_is_left_out_or_refused_by_name(monkeypatch)
 
 
 def test_thresholds_are_the_means_of_the_rows(results):
-    table = FIGURES["C.1"].tables(results)["measured"]
+    table = results.tables(FIGURES["C.1"])["measured"]
     rows = where(results.rows("thresholds"), problem="decoupled", dim=8)
     (row,) = table.where("decoupled", 1.0).where("dim", 8.0).records()
     assert row["facts"] == pytest.approx(np.mean([one["threshold"] for one in rows]))
@@ -187,8 +187,8 @@ def test_thresholds_are_the_means_of_the_rows(results):
 
 
 def test_the_difference_is_that_of_the_two_thresholds(results):
-    excess = FIGURES["difference"].tables(results)["measured"].where("dim", 8.0)["excess"][0]
-    found = FIGURES["C.1"].tables(results)["measured"].where("dim", 8.0)
+    excess = results.tables(FIGURES["difference"])["measured"].where("dim", 8.0)["excess"][0]
+    found = results.tables(FIGURES["C.1"])["measured"].where("dim", 8.0)
     original, decoupled = (found.where("decoupled", code)["facts"][0] for code in (0.0, 1.0))
     assert excess == pytest.approx(original / decoupled - 1)
 
@@ -196,7 +196,7 @@ def test_the_difference_is_that_of_the_two_thresholds(results):
 @pytest.mark.slow
 def test_histograms_are_densities(results):
     for name in ("4", "D.1"):
-        table = FIGURES[name].tables(results)["measured"]
+        table = results.tables(FIGURES[name])["measured"]
         step = SCORE_GRID[1] - SCORE_GRID[0]
         for regime in table.distinct("regime"):
             for code, kind in product((0.0, 1.0), ("target", "rival")):
@@ -214,7 +214,7 @@ def test_rival_scores_have_variance_one(results):
 
 
 def test_spectra_are_densities_of_mean_square_one(results):
-    table = FIGURES["3"].tables(results)["measured"].where("rank_fraction", 1.0)
+    table = results.tables(FIGURES["3"])["measured"].where("rank_fraction", 1.0)
     part = table.where("decoupled", 1.0)
     width = part["singular_value"][1] - part["singular_value"][0]
     assert np.sum(part["density"]) * width == pytest.approx(1.0, abs=0.15)  # beyond 2.4 some lie
@@ -223,7 +223,7 @@ def test_spectra_are_densities_of_mean_square_one(results):
 
 
 def test_margins_are_in_off_target_deviations(results):
-    table = FIGURES["margin"].tables(results)["measured"].where("decoupled", 0.0)
+    table = results.tables(FIGURES["margin"])["measured"].where("decoupled", 0.0)
     rows = where(results.rows("margin"), problem="original", facts=int(table["facts"][0]))
     middle = np.mean([(row["margin_lower"] + row["margin_upper"]) / 2 for row in rows])
     assert table["margin"][0] == pytest.approx(math.sqrt(2) * 6 * middle)

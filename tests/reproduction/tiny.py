@@ -49,7 +49,7 @@ TINY = ReproductionPlan(
         "regimes": (spec(BOTH, (6, 8), _TRAINED, 3, relative_loads=REGIMES),),
         "spectra": (spec(BOTH, (6, 8), _TRAINED, 3, relative_loads=(NEAR,), **_BOUNDED),),
         "thresholds": (spec(BOTH, (5, 8), ("threshold",), 4),),
-        "bounded": (spec("original", (6,), ("threshold",), 2, rank_fractions=(0.5, 1.0)),),
+        "bounded": (spec("original", (4,), ("threshold",), 2, rank_fractions=(0.5, 1.0)),),
         "margin": (
             spec(
                 BOTH, (6,), ({"name": "margin", "margin_gap": 0.1},), 2, relative_loads=(0.3, 0.6)

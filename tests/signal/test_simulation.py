@@ -170,9 +170,7 @@ def test_query_gradients_of_deep_layers_come_out_low():
 
 @pytest.mark.slow
 def test_entropy_over_a_grid():
-    network = Architecture(
-        tokens=64, dim=128, layers=6, hidden=128, cosine=0.1, attention_skip=1.5
-    )
+    network = Architecture(tokens=64, dim=128, layers=6, hidden=128, cosine=0.1, attention_skip=1.5)
     betas = (0.3, 0.8, 1.4, 2.0, 3.0)
     diagram = trainability_diagram(network, ("beta", betas), ("mlp_skip", (1.0, 2.0)))
     errors = []

@@ -36,7 +36,7 @@ from simonides.solvers.solution import Status, Verdict
 def test_agreement_with_linear_programming(kind, dim_in, dim_out, candidates, sizes):
     stored = []
     for facts in sizes:
-        for seed in range(4):
+        for seed in range(3):
             problem = KINDS[kind].gaussian(
                 facts, dim_in, dim_out, candidates=candidates, seed=100 * facts + seed
             )
@@ -44,8 +44,8 @@ def test_agreement_with_linear_programming(kind, dim_in, dim_out, candidates, si
             found = proved_verdict(problem)
             assert found is (Verdict.STORABLE if expected else Verdict.NOT_STORABLE), (facts, seed)
             stored.append(expected)
-    assert len(stored) >= 28
-    assert min(stored.count(True), stored.count(False)) >= 5, stored
+    assert len(stored) >= 21
+    assert min(stored.count(True), stored.count(False)) >= 4, stored
 
 
 # Planted solutions.
@@ -112,7 +112,7 @@ def plant(kind, seed, lead):
 @BOTH
 def test_planted_facts_are_never_called_not_storable(kind, lead):
     verdicts = set()
-    for seed in range(3 if lead > 1e-8 else 1):
+    for seed in range(2 if lead > 1e-8 else 1):
         problem, weights = plant(kind, seed, lead)
         planted = verify(claim_storable(problem, weights), problem)
         assert planted.valid
