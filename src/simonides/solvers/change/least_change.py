@@ -53,13 +53,13 @@ _FIRST_STIFFNESS = 1.0
 _LEAST_REST = 1e-9
 """Of an input's square: what rounding leaves of one that is all common."""
 
-_STIFFER = 4.0
+_STIFFER = 2.0
 """Factor of the stiffness from one stage to the next."""
 
 _MOST_STIFFNESS = 1000.0
 """In the unit of the first: each update of multipliers then gains three digits."""
 
-_EARLY_STIFFNESS = 50.0
+_EARLY_STIFFNESS = 16.0
 """Up to here it grows while most facts are lost: the solution moves on with it."""
 
 _FORCING = (0.03, 3e-4)
@@ -77,7 +77,7 @@ _FEW_LOST = 0.05
 _SETTLED = 0.1
 """Turn of a step, in the change's own length, at which multipliers are worth an update."""
 
-_SLOW = 0.3
+_SLOW = 0.8
 """Ratio of the worst constraint to that at the last update above which stiffness grows."""
 
 _FAR = 3.0
