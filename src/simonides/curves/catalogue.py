@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.curves import mechanism, storage
+from simonides.curves.curve import Curve
+from simonides.curves.table import Table
 from simonides.figures.style import house_style
 from simonides.signal.paper import curves as signal
 from simonides.signal.paper import pictures as signal_pictures
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.figure import Figure
-
-    from simonides.curves.curve import Curve
-    from simonides.curves.table import Table
 
 CURVES = {curve.name: curve for curve in (*storage.CURVES, *mechanism.CURVES, *signal.CURVES)}
 

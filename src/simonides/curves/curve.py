@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from simonides import arguments
+from simonides.curves.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from matplotlib.figure import Figure
-
-    from simonides.curves.table import Table
 
 
 @dataclass(frozen=True)

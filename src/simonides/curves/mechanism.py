@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides.curves.curve import Curve
-from simonides.curves.table import Table, stacked, with_error
+from simonides.curves.table import Table, TableRow, stacked, with_error
 from simonides.figures import style
 from simonides.figures.marks import panels_by
 from simonides.theory import hebbian as rule
@@ -23,8 +23,6 @@ from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from simonides.curves.table import TableRow
 
 _RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
 

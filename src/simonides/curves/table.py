@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Reals
 from simonides.estimate import Estimate
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from simonides.arrays import Reals
-
-    TableRow = Mapping[str, float | Reals]
+TableRow = Mapping[str, float | Reals]
 
 
 @dataclass(frozen=True)

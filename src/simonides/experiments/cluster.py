@@ -13,24 +13,21 @@ import pickle
 import re
 import time
 import warnings
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib import import_module
 from importlib.util import find_spec
 from itertools import islice
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from threadpoolctl import threadpool_limits
 
 from simonides import __version__, arguments
 from simonides.experiments.local import OutOfTimeError
 from simonides.experiments.record import Record, TaskStatus, attempt
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
-
-    from simonides.experiments.task import Task
+from simonides.experiments.task import Task
 
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:\d+")
 _PATIENCE = 10

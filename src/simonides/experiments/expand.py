@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, TypeAlias, cast
 
+from simonides.experiments.spec import Spec
 from simonides.experiments.task import THRESHOLD, Task, options_text, rank_of
 from simonides.theory.capacity import capacity
-from simonides.theory.setting import facts_at_load
+from simonides.theory.setting import ProblemKind, facts_at_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
     import pyarrow as pa
-
-    from simonides.experiments.spec import Spec
-    from simonides.theory.setting import ProblemKind
 
 Amounts: TypeAlias = "Mapping[tuple[str, int | None, int, float], Mapping[int, int]]"
 """Numbers of facts and their places, by problem, candidates, dimension and rank fraction."""

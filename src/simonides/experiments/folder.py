@@ -11,20 +11,16 @@ import json
 import os
 import re
 import stat
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from simonides import __version__, arguments, reading
 from simonides.experiments.expand import Tasks, expand
 from simonides.experiments.spec import Spec
+from simonides.failures import BadArgumentError
 from simonides.writing import leftovers, write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
-    from simonides.failures import BadArgumentError
 
 FORMAT = 1
 """Of the folder; a reader of another number refuses it."""

@@ -18,18 +18,16 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterable
 from contextlib import suppress
 from itertools import islice
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection, wait
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -5,20 +5,17 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from simonides.arrays import Integers, Reals
 from simonides.experiments.expand import predicted
 from simonides.experiments.score_laws import score_laws
 from simonides.experiments.task import THRESHOLD, Task
+from simonides.problems.problem import Problem
 from simonides.solvers.deciding.threshold import threshold
 from simonides.solvers.methods import named
-
-if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
-    from simonides.problems.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)

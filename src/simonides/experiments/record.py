@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from simonides import __version__
 from simonides.experiments.local import TRIES
 from simonides.experiments.measure import Measurement, measure, warm_up
-from simonides.experiments.task import options_text
+from simonides.experiments.task import Task, options_text
 from simonides.theory.setting import load as load_of
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simonides.experiments.task import Task
 
 
 class TaskStatus(StrEnum):

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.arrays import Integers, Reals
 from simonides.compiled import kernel
 from simonides.failures import ConvergenceError
-
-if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
-    from simonides.problems.problem import Problem
+from simonides.problems.problem import Problem
 
 SCORE_EDGES: Reals = np.linspace(-8.0, 16.0, 481)
 """Edges of the bins. Counts have one number more at each end: scores below them, and from the last on."""

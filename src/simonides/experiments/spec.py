@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from simonides import arguments, reading
 from simonides.experiments.task import THRESHOLD
 from simonides.failures import BadArgumentError
+from simonides.problems.calls import Option
 from simonides.problems.ensembles import PROBLEMS, ensemble
 from simonides.solvers.methods import METHODS, named
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-    from pathlib import Path
-
-    from simonides.problems.calls import Option
 
 AMOUNTS = ("loads", "relative_loads", "facts")
 """The three ways to say how many facts; a spec uses one."""

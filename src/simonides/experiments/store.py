@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from simonides import __version__, arguments, reading
 from simonides.experiments import record
+from simonides.experiments.expand import Tasks
 from simonides.experiments.folder import (
     KINDS,
     Header,
@@ -29,15 +30,9 @@ from simonides.experiments.folder import (
     own_folder,
     read_header,
 )
-from simonides.experiments.record import TaskStatus
+from simonides.experiments.record import Record, TaskStatus
 from simonides.threads import shares
 from simonides.writing import leftovers, write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from simonides.experiments.expand import Tasks
-    from simonides.experiments.record import Record
 
 _SCHEMAS = dict(zip(KINDS, (record.ROWS, record.ARRAYS), strict=True))
 _NAME = re.compile(r"(\d{8})-([0-9a-f]{32})\.parquet")

@@ -6,10 +6,10 @@ import json
 import os
 import warnings
 from collections import Counter
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.csv
@@ -18,20 +18,14 @@ import pyarrow.parquet as pq
 from simonides import arguments
 from simonides.experiments import store as stores
 from simonides.experiments.cluster import checked_address, cluster_batches
-from simonides.experiments.expand import expand
+from simonides.experiments.expand import Tasks, expand
 from simonides.experiments.local import OutOfTimeError, deadline_after, pooled
-from simonides.experiments.record import TaskStatus, attempt, killed
+from simonides.experiments.record import Record, TaskStatus, attempt, killed
+from simonides.experiments.spec import Spec
+from simonides.experiments.store import Contents, Store
+from simonides.experiments.task import Task
 from simonides.text import cell
 from simonides.writing import replacing
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
-
-    from simonides.experiments.expand import Tasks
-    from simonides.experiments.record import Record
-    from simonides.experiments.spec import Spec
-    from simonides.experiments.store import Contents, Store
-    from simonides.experiments.task import Task
 
 _REASONS_SHOWN = 5
 """Different reasons of failures that a tally lists: few enough to read, and the rest are in the rows."""

@@ -12,18 +12,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from simonides.problems.calls import Option
 from simonides.problems.ensembles import ensemble
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simonides.problems.calls import Option
-    from simonides.problems.problem import Problem
-
+from simonides.problems.problem import Problem
 
 THRESHOLD = "threshold"
 """The solver of a sweep that is no method: it decides about more and fewer facts until it knows its own."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Generator
 from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, NamedTuple, NoReturn, cast
+from typing import NamedTuple, NoReturn, cast
 
 import numpy as np
 from joblib import cpu_count
@@ -17,12 +18,7 @@ from simonides.experiments.local import TRIES, OutOfTimeError, deadline_after, p
 from simonides.problems.ensembles import Ensemble, check_memory, ensemble
 from simonides.solvers.deciding.threshold import Threshold, threshold
 from simonides.theory.capacity import capacity_of
-from simonides.theory.setting import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
-
-    from simonides.theory.setting import ProblemKind
+from simonides.theory.setting import ProblemKind, Setting
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simonides.arrays import Reals
+from simonides.curves.table import Table
 from simonides.figures.style import ACCENT, GREY, HEBBIAN, INK, THEORY, WIDEST, canvas
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.arrays import Reals
-    from simonides.curves.table import Table
 
 ORIGINAL: dict[str, Any] = {"marker": "o", "markersize": 3.2, "color": THEORY, "zorder": 3}
 DECOUPLED: dict[str, Any] = {

@@ -8,13 +8,12 @@ import numpy as np
 
 from simonides.figures import style
 from simonides.figures.style import ACCENT, GREY, HEBBIAN, INK, SERIES, THEORY, words
+from simonides.memory.diagnosis import Diagnosis
+from simonides.memory.noise import NoisyRecall
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.memory.diagnosis import Diagnosis
-    from simonides.memory.noise import NoisyRecall
 
 
 def diagnosis(memory: Diagnosis) -> Figure:

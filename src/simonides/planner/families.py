@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simonides import arguments
 from simonides.planner.model import Layer, Model
 from simonides.theory.setting import MOST_DIMENSION
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _MOST_BLOCKS = 10**6
 """Far beyond any model: a slip of the hand, refused before a total is printed."""

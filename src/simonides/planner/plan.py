@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from simonides import arguments
-from simonides.planner.model import short_names
+from simonides.planner.model import Layer, Model, short_names
 from simonides.theory.capacity import facts_of
 from simonides.theory.notes import deviations
 from simonides.theory.setting import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simonides.planner.model import Layer, Model
 
 CLAIM = (
     "An upper bound for arbitrary key-to-value facts in one linear map with fixed generic embeddings; "

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.planner.model import module_keys
-from simonides.planner.plan import at_rank, bound
+from simonides.planner.plan import Plan, at_rank, bound
 from simonides.theory.requirements import first, smallest_rank
-
-if TYPE_CHECKING:
-    from simonides.planner.plan import Plan
-    from simonides.theory.setting import Setting
-
+from simonides.theory.setting import Setting
 
 _NOTE = (
     "At smaller ranks the matrices, as memories on their own, have no room for the facts. Whether these "

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from typing import TYPE_CHECKING, TypeVar
+from collections.abc import Mapping
+from typing import TypeVar
 
 from simonides.planner.model import Layer, Model, Skipped
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simonides.tensor_files import Tensor
+from simonides.tensor_files import Tensor
 
 Kind = TypeVar("Kind")
 

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
@@ -15,17 +16,14 @@ from joblib import Parallel, delayed
 
 from simonides import arguments
 from simonides.curves.catalogue import CURVES, draw
+from simonides.curves.table import Table
 from simonides.figures.style import rendered
 from simonides.report.page import Section, page
+from simonides.reproduction.results import Reproduction
 from simonides.writing import write_whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from matplotlib.figure import Figure
-
-    from simonides.curves.table import Table
-    from simonides.reproduction.results import Reproduction
 
 _ENDINGS = (".svg", ".pdf", ".png")
 

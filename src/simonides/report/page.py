@@ -6,25 +6,21 @@ import base64
 import platform
 import re
 from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING
 
 import matplotlib as mpl
 import numpy as np
 import scipy
 
 from simonides import __version__
+from simonides.experiments.spec import Spec
 from simonides.formatting import short
 from simonides.report.template import CLAIM, CLAIMS, FIGURE, PAGE, SIGNALS
 from simonides.reproduction.catalogue import FIGURES
 from simonides.reproduction.claims.claim import Agreement
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-
-    from simonides.experiments.spec import Spec
-    from simonides.reproduction.results import Reproduction
+from simonides.reproduction.results import Reproduction
 
 _STYLES = {
     Agreement.AGREES: "agrees",

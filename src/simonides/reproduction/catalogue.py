@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from simonides import arguments
 from simonides.reproduction import margin_and_cost, scores, spectra, thresholds, training
+from simonides.reproduction.figure import PaperFigure
 from simonides.signal.paper import figures as signal
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simonides.reproduction.figure import PaperFigure
 
 FIGURES = {
     figure.name: figure

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from simonides.curves.table import Table
 from simonides.figures.style import house_style
+from simonides.reproduction.results import Results
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from matplotlib.figure import Figure
-
-    from simonides.curves.table import Table
-    from simonides.reproduction.results import Results
 
 
 @dataclass(frozen=True)

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.curves.table import stacked, with_error
+from simonides.arrays import Reals
+from simonides.curves.table import Table, stacked, with_error
 from simonides.experiments.expand import predicted
 from simonides.figures import marks
 from simonides.figures.style import plot_columns, words
 from simonides.reproduction.figure import PaperFigure
-from simonides.reproduction.results import groups, share_of_capacity, summarised
+from simonides.reproduction.results import Results, Row, groups, share_of_capacity, summarised
 from simonides.reproduction.statistics import mean
 from simonides.theory.requirements import largest_margin
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from matplotlib.figure import Figure
-
-    from simonides.arrays import Reals
-    from simonides.curves.table import Table
-    from simonides.reproduction.results import Results, Row
 
 _CURVE_SHARES = tuple(np.geomspace(0.15, 0.99, 22))
 """Closer where the curve bends more; a point takes a fraction of a second."""

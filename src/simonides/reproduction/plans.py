@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simonides.experiments.spec import Spec
 from simonides.signal.paper import scales
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simonides.signal.paper.scales import SignalScale, TrainingCourse
+from simonides.signal.paper.scales import SignalScale, TrainingCourse
 
 BOTH = ("original", "decoupled")
 FRACTIONS = (0.1, 0.25, 0.5, 1.0)

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simonides.curves.table import stacked
+from simonides.arrays import Reals
+from simonides.curves.table import Table, TableRow, stacked
+from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.score_laws import SCORE_EDGES
-from simonides.experiments.sweep import arrays, rows
+from simonides.experiments.sweep import Tally, arrays, rows
 from simonides.experiments.task import rank_of
-from simonides.reproduction.plans import BOTH, REGIMES
+from simonides.reproduction.plans import BOTH, REGIMES, ReproductionPlan
 from simonides.reproduction.statistics import mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from simonides.arrays import Reals
-    from simonides.curves.table import Table, TableRow
-    from simonides.estimate import Estimate
-    from simonides.experiments.sweep import Tally
     from simonides.reproduction.claims.claim import PaperClaim
     from simonides.reproduction.figure import PaperFigure
-    from simonides.reproduction.plans import ReproductionPlan
 
 Row = dict[str, Any]
 

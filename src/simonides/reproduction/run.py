@@ -5,17 +5,20 @@ from __future__ import annotations
 import math
 import time
 import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from joblib import Parallel, delayed, parallel_config
 from threadpoolctl import threadpool_limits
 
 from simonides import __version__, arguments
 from simonides.curves.catalogue import CURVES
+from simonides.curves.table import Table
 from simonides.experiments.local import deadline_after
+from simonides.experiments.spec import Spec
 from simonides.experiments.sweep import Tally, rows
 from simonides.experiments.sweep import run as run_sweep
 from simonides.failures import BadArgumentError
@@ -23,20 +26,13 @@ from simonides.reading import expecting, read_json
 from simonides.report.files import checked_folder, write_json, write_report
 from simonides.reproduction.catalogue import chosen
 from simonides.reproduction.claims.catalogue import SWEEPS, claims_of
-from simonides.reproduction.plans import QUICK
+from simonides.reproduction.figure import PaperFigure
+from simonides.reproduction.plans import QUICK, ReproductionPlan
 from simonides.reproduction.results import Reproduction, Results, folder_of
 from simonides.signal.paper.claims import signal_claims
 from simonides.text import printable
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from simonides.curves.table import Table
-    from simonides.experiments.spec import Spec
-    from simonides.reproduction.figure import PaperFigure
-    from simonides.reproduction.plans import ReproductionPlan
-
-    Watch = Callable[["Began | Tally"], None]
+Watch = Callable[["Began | Tally"], None]
 
 
 @dataclass(frozen=True)

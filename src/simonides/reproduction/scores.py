@@ -6,6 +6,7 @@ All scores are in units of the off-target deviation of the memory at hand.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy.stats import norm
 
+from simonides.arrays import Reals
 from simonides.curves.table import Table, stacked
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import Task
@@ -23,6 +25,8 @@ from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR, REGIMES
 from simonides.reproduction.results import (
     SCORE_GRID,
     SCORE_STEP,
+    Results,
+    Row,
     largest_common_dim,
     problem_code,
     regime_of,
@@ -39,13 +43,8 @@ from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.setting import Setting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.arrays import Reals
-    from simonides.reproduction.results import Results, Row
 
 _MIDDLES: Reals = SCORE_GRID[:-1] + SCORE_STEP / 2
 _HEBBIAN_LOADS = (0.06, 0.2, 1.0)

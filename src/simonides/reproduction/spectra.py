@@ -3,29 +3,32 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.curves.table import Table, stacked
+from simonides.arrays import Reals
+from simonides.curves.table import Table, TableRow, stacked
 from simonides.experiments.task import rank_of
 from simonides.figures.marks import CURVE, SECOND, bars_of, panels_by
 from simonides.figures.style import THEORY, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import FRACTIONS, NEAR
-from simonides.reproduction.results import largest_common_dim, regime_of, summarised, where
+from simonides.reproduction.results import (
+    Results,
+    Row,
+    largest_common_dim,
+    regime_of,
+    summarised,
+    where,
+)
+from simonides.theory.laws import Law
 from simonides.theory.spectrum import CapacityLaw, InitialLaw
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.arrays import Reals
-    from simonides.curves.table import TableRow
-    from simonides.reproduction.results import Results, Row
-    from simonides.theory.laws import Law
 
 _BINS: Reals = np.linspace(0.0, 2.4, 25)
 """Edges of the bins of singular values whose mean square is one."""

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
+from simonides.arrays import Integers, Reals
 from simonides.estimate import Estimate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from simonides.arrays import Integers, Reals
 
 _MOST_PERMUTATIONS = 2000
 """Any number well above 1/0.0025, the smallest level asked for, does: this one tells p = 0.0005."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import warnings
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -13,10 +15,6 @@ from simonides import __version__
 from simonides.curves.table import Table
 from simonides.reading import UnreadableFileError, expecting, read_json
 from simonides.writing import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 Tables = dict[str, Table]
 

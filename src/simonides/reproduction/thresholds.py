@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.curves.table import stacked, with_error
+from simonides.arrays import Reals
+from simonides.curves.table import Table, stacked, with_error
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
@@ -15,20 +17,14 @@ from simonides.figures import marks
 from simonides.figures.style import INK, plot_columns, reference_line, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, mean_of, summarised, where
+from simonides.reproduction.results import Results, Row, groups, mean_of, summarised, where
 from simonides.reproduction.statistics import mean, ratio
 from simonides.theory.capacity import capacity
 from simonides.theory.setting import load as load_of
 from simonides.theory.spectrum import critical_load
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from matplotlib.figure import Figure
-
-    from simonides.arrays import Reals
-    from simonides.curves.table import Table
-    from simonides.reproduction.results import Results, Row
 
 _CURVE_DIMS = tuple(round(dim) for dim in np.geomspace(10, 4000, 24))
 """From below the smallest measured to those of models; a point takes a fraction of a second."""

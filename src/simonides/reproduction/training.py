@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from functools import cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -18,21 +19,16 @@ from simonides.experiments.task import rank_of
 from simonides.figures import marks
 from simonides.figures.style import GREY, HEBBIAN, INK, LOAD_LABEL, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
-from simonides.reproduction.results import groups, mean_of, summarised
+from simonides.reproduction.results import Results, Row, groups, mean_of, summarised
 from simonides.theory.hebbian import recall_probability
 from simonides.theory.risk import minimum_of_risk
-from simonides.theory.setting import Setting, facts_at_load
+from simonides.theory.setting import ProblemKind, Setting, facts_at_load
 from simonides.theory.setting import load as load_of
 from simonides.theory.spectrum import critical_load
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.reproduction.results import Results, Row
-    from simonides.theory.setting import ProblemKind
 
 _SEED = 31
 

@@ -11,16 +11,13 @@ keeps the cosine below a target after L layers:
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
 from simonides.signal.attention.softmax import checked_tokens
 from simonides.signal.maps.activations import activation_named
-
-if TYPE_CHECKING:
-    from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture
 
 
 def critical_beta(cosine: float, *, norm: float = 1.0) -> float:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Integers, Reals
 from simonides.signal.maps.architecture import Architecture
 from simonides.signal.maps.forward import Gains
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome
 from simonides.signal.propagation import Method, Ways, follow
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simonides.arrays import Integers, Reals
 
 _KINDS = {field.name: str(field.type).removesuffix(" | None") for field in fields(Architecture)}
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from simonides.arrays import Truths
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import Gains
+from simonides.arrays import Truths
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.forward import Gains
 
 MANY_TOKENS = 8
 """Tokens over the dimension from which gradients are known to be overestimated."""

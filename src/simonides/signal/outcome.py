@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals, Truths
+from simonides.arrays import Integers, Reals, Truths
 
 
 class Outcome(StrEnum):

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Sequence
 from dataclasses import astuple, dataclass, replace
 from operator import attrgetter
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Integers, Reals, Truths
 from simonides.signal.attention.asymptotic import asymptotic_statistics, at_finite_width
 from simonides.signal.attention.softmax import AttentionStatistics, attention_statistics
 from simonides.signal.attention.table import attention_table
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.maps.backward import FullMask, Gradients, gradients
 from simonides.signal.maps.causal import CausalMask
-from simonides.signal.maps.forward import Gains, run
+from simonides.signal.maps.forward import BlockState, Gains, Statistics, run
 from simonides.signal.notes import PoorTheoryWarning, caveats
 from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from simonides.arrays import Integers, Reals, Truths
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import BlockState, Statistics
 
 Method = Literal["exact", "table", "asymptotic"]
 METHODS: tuple[str, ...] = get_args(Method)

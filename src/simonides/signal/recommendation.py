@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Reals, Truths
 from simonides.signal.critical import critical_beta, std_of_beta
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate, statistics_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simonides.arrays import Reals, Truths
-    from simonides.signal.maps.architecture import Architecture
 
 _SKIPS, _WEAKNESSES = (1e-3, 1e4), (1.0, 1e8)
 """Ends of the search: none to speak of, and what changes the stream by 1e-8 of its square in a block."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,19 +15,12 @@ from simonides.reproduction.claims.claim import Finding, MissingError, graded, i
 from simonides.reproduction.claims.complete import FEWEST, has_error, whole_instances
 from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, problem_code
-from simonides.reproduction.statistics import exponent, line, mean, pooled, ratio
+from simonides.reproduction.results import Results, Row, groups, problem_code
+from simonides.reproduction.statistics import Line, exponent, line, mean, pooled, ratio
 from simonides.reproduction.thresholds import BY_RANK, LOADS
 from simonides.theory.hebbian import LOAD_ALL, all_recalled_probability
 from simonides.theory.setting import Setting
 from simonides.theory.setting import load as load_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from simonides.reproduction.results import Results, Row
-    from simonides.reproduction.statistics import Line
-
 
 _SEED = 44
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection
 
 from simonides.reproduction.claims import capacities, equivalence, mechanism, protocol
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
-
-    from simonides.reproduction.claims.claim import PaperClaim
-    from simonides.reproduction.results import Results
+from simonides.reproduction.claims.claim import PaperClaim
+from simonides.reproduction.results import Results
 
 CHECKS = (
     capacities.capacity_one_half,

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
+from simonides.estimate import Estimate
 from simonides.reproduction.claims.criteria import CRITERIA
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from simonides.estimate import Estimate
-    from simonides.reproduction.results import Results
+from simonides.reproduction.results import Results
 
 SIGMAS = 3.0
 """Standard errors by which a measurement may be off and still agree: a chance of 0.3% to be further."""

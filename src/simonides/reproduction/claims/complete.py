@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable
 
+from simonides.estimate import Estimate
 from simonides.reproduction.claims.claim import MissingError
 from simonides.reproduction.plans import BOTH, REGIMES
-from simonides.reproduction.results import groups, regime_of, where
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from simonides.estimate import Estimate
-    from simonides.reproduction.results import Results, Row
+from simonides.reproduction.results import Results, Row, groups, regime_of, where
 
 FEWEST = 2
 """Instances that a standard error takes."""

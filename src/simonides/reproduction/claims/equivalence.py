@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import stats
 
+from simonides.arrays import Reals
 from simonides.curves.table import estimate_in
 from simonides.estimate import Estimate
 from simonides.reproduction.claims.claim import (
@@ -23,7 +24,14 @@ from simonides.reproduction.claims.claim import (
 from simonides.reproduction.claims.complete import FEWEST, has_error, regimes, whole_instances
 from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.reproduction.plans import BOTH
-from simonides.reproduction.results import groups, score_distribution, share_of_capacity, where
+from simonides.reproduction.results import (
+    Results,
+    Row,
+    groups,
+    score_distribution,
+    share_of_capacity,
+    where,
+)
 from simonides.reproduction.spectra import measured_distribution, near_capacity
 from simonides.reproduction.statistics import (
     chance_of_zero,
@@ -33,13 +41,6 @@ from simonides.reproduction.statistics import (
     smallest_p,
 )
 from simonides.reproduction.thresholds import DIFFERENCES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
-
-    from simonides.arrays import Reals
-    from simonides.reproduction.results import Results, Row
-
 
 _COMPARED = "largest difference of distribution functions, instances exchanged for p"
 

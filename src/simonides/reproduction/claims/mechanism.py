@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
+from simonides.arrays import Reals
 from simonides.estimate import Estimate
 from simonides.reproduction import spectra
 from simonides.reproduction.claims.claim import (
@@ -24,15 +24,17 @@ from simonides.reproduction.claims.claim import (
 from simonides.reproduction.claims.complete import FEWEST, has_error, regimes
 from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.reproduction.plans import ABOVE, BELOW, FRACTIONS, NEAR
-from simonides.reproduction.results import SCORE_GRID, groups, mean_of, score_distribution
+from simonides.reproduction.results import (
+    SCORE_GRID,
+    Results,
+    Row,
+    groups,
+    mean_of,
+    score_distribution,
+)
 from simonides.reproduction.statistics import exponent, mean
 from simonides.theory.scores import RivalScoreLaw, TargetScoreLaw
 from simonides.theory.spectrum import CapacityLaw, InitialLaw
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals
-    from simonides.reproduction.results import Results, Row
-
 
 _VOLUME_DIM, _VOLUME_FACTS = 4, (2, 3, 4)
 """Sizes at which a random matrix solves a problem often enough to be counted: p^-p is 1/256 at p = 4."""

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.estimate import Estimate
+from simonides.experiments.spec import Spec
 from simonides.reproduction.claims.claim import Agreement, Finding, graded, stated, undecided
 from simonides.reproduction.claims.complete import FEWEST, whole_instances
 from simonides.reproduction.claims.criteria import CRITERIA
-from simonides.reproduction.results import groups, share_of_capacity, where
+from simonides.reproduction.results import Results, Row, groups, share_of_capacity, where
 from simonides.reproduction.statistics import mean
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from simonides.estimate import Estimate
-    from simonides.experiments.spec import Spec
-    from simonides.reproduction.results import Results, Row
 
 _ADAM, _CONVERGENT = "gradient", "cross_entropy"
 

@@ -26,16 +26,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.arrays import Reals
 from simonides.signal.attention.softmax import AttentionStatistics, checked_tokens
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import Statistics
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.forward import Statistics
 
 
 def asymptotic_statistics(tokens: float) -> Statistics:

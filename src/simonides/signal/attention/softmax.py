@@ -28,15 +28,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import special
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals
+from simonides.arrays import Reals
 
 STEP = 0.3
 """Step in y: the kernels' Fourier transforms, Γ(k + iω), have fallen to 1e-14 at 2π/STEP."""

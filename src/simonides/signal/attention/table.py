@@ -21,12 +21,13 @@ import math
 import warnings
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
 from platformdirs import user_cache_path
 from scipy.interpolate import CubicSpline, RectBivariateSpline
 
+from simonides.arrays import Reals
 from simonides.reading import read_arrays
 from simonides.signal.attention.softmax import (
     AttentionStatistics,
@@ -36,11 +37,6 @@ from simonides.signal.attention.softmax import (
     row_moments,
 )
 from simonides.writing import write_arrays
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from simonides.arrays import Reals
 
 VERSION = 1
 """Part of the file's name: raise it when what is tabulated changes."""

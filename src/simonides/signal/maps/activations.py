@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from simonides import arguments
+from simonides.arrays import Reals
 from simonides.signal.maps.pair_moments import (
+    PairSlopes,
+    PairValues,
     gelu_slopes,
     gelu_values,
     relu_slopes,
@@ -21,12 +25,6 @@ from simonides.signal.maps.pair_moments import (
     tanh_slopes,
     tanh_values,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simonides.arrays import Reals
-    from simonides.signal.maps.pair_moments import PairSlopes, PairValues
 
 
 @dataclass(frozen=True)

@@ -21,17 +21,13 @@ and a sublayer's gradient is their sum. The skip adds :math:`\alpha^2`; a LayerN
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.arrays import Reals
 from simonides.signal.maps.activations import activation_named
-from simonides.signal.maps.forward import NOTHING
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.maps.forward import BlockState, Gains, Sublayer
+from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.forward import NOTHING, BlockState, Gains, Sublayer
 
 
 @dataclass(frozen=True)

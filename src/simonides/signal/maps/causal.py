@@ -19,21 +19,17 @@ average over few keys and keep more of their norm, which LayerNorms divide by.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+from simonides.arrays import Reals
 from simonides.signal.maps.backward import FullMask, Gradient, norm_slope, query_scale, value_scale
-from simonides.signal.maps.forward import NOTHING
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simonides.arrays import Reals
-    from simonides.signal.maps.forward import BlockState, Gains, Statistics
+from simonides.signal.maps.forward import NOTHING, BlockState, Gains, Statistics
 
 _GROWTH = 1.35
 """From group to group; the first four positions stand alone, and a thousand make some twenty groups."""

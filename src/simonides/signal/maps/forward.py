@@ -16,20 +16,16 @@ centred attention having :math:`q_a = \sigma_V^2 g (Y - 1/T)` and the same gap. 
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 
+from simonides.arrays import Reals
+from simonides.signal.attention.softmax import AttentionStatistics
 from simonides.signal.maps.activations import activation_named
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simonides.arrays import Reals
-    from simonides.signal.attention.softmax import AttentionStatistics
-    from simonides.signal.maps.architecture import Architecture
-
+from simonides.signal.maps.architecture import Architecture
 
 NOTHING = 1e-300
 """Divisors are at least this: what is divided by a norm that vanished is zero itself."""

@@ -34,20 +34,18 @@ x = log(1 + 20 q) and y = log(1 + 20 q g)/x: relative errors stay below 2e-8 for
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline, RectBivariateSpline
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from simonides.arrays import Reals
 
-    from simonides.arrays import Reals
-
-    Function = Callable[[Any], tuple[Any, Any]]
-    """An activation: its values and its slopes at an array of fields."""
+Function = Callable[[Any], tuple[Any, Any]]
+"""An activation: its values and its slopes at an array of fields."""
 
 _NODES, _REACH, _GAPS = 128, 8.5, 49
 """Of the trapezoidal rules, and of the spline over gaps.

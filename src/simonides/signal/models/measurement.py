@@ -8,20 +8,18 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Reals, Truths
 from simonides.failures import BadArgumentError
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.models.reading import Reading, read_model, refuse_model
 from simonides.signal.networks.simulation import late, token_statistics, weight_statistics
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals, Truths
-    from simonides.signal.maps.architecture import Architecture
 
 _ROWS_SUM = 1e-3
 """How far from one rows of attention may sum: half precision rounds to some 1e-3."""

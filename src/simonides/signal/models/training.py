@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -21,11 +20,9 @@ from torch import nn
 from torch.nn import functional
 
 from simonides import arguments
+from simonides.arrays import Integers
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.networks.torch_network import Transformer, normalised
-
-if TYPE_CHECKING:
-    from simonides.arrays import Integers
-    from simonides.signal.maps.architecture import Architecture
 
 ALPHABET = " etaoinsrhldcumfpgwybvkxjqz.,()'0\n"
 """Characters kept, all digits written as 0; anything else becomes a space."""

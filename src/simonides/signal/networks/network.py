@@ -8,14 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simonides.signal.maps.activations import activation_named
-
-if TYPE_CHECKING:
-    from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture
 
 Array = Any
 """An array of the precision the network was drawn in."""

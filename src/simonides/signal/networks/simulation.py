@@ -11,23 +11,20 @@ scores have at the critical variance, 2 log T.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Reals
 from simonides.signal.attention.softmax import row_moments
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.networks.network import draw_weights, normalised, run_block
 from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
 from simonides.threads import in_turn
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from simonides.arrays import Reals
-    from simonides.signal.maps.architecture import Architecture
 
 _LATE = 0.75
 """Under a causal mask, positions from this fraction of the sequence on are measured.

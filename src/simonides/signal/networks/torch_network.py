@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -11,6 +11,7 @@ from torch import nn
 from torch.nn import functional
 
 from simonides.signal.maps.activations import activation_named
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.networks.network import LEAST_VARIANCE, draw_weights
 from simonides.signal.networks.simulation import (
     Measured,
@@ -23,9 +24,6 @@ from simonides.signal.networks.simulation import (
     token_statistics,
     weight_statistics,
 )
-
-if TYPE_CHECKING:
-    from simonides.signal.maps.architecture import Architecture
 
 
 class Attention(nn.Module):

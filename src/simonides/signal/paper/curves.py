@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,20 +15,14 @@ from simonides.curves.curve import Curve
 from simonides.curves.table import Table, stacked
 from simonides.signal.attention.asymptotic import asymptotic_statistics
 from simonides.signal.attention.softmax import row_moments
-from simonides.signal.diagram import trainability_diagram
+from simonides.signal.diagram import Diagram, trainability_diagram
 from simonides.signal.maps.architecture import Architecture, Norm
+from simonides.signal.models.measurement import ModelMeasurement
 from simonides.signal.networks.simulation import simulate_each
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.paper import pictures
 from simonides.signal.paper.scales import FIRST_FIGURE, PLACEMENT
-from simonides.signal.propagation import propagate
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from simonides.signal.diagram import Diagram
-    from simonides.signal.models.measurement import ModelMeasurement
-    from simonides.signal.propagation import Method, Propagation
+from simonides.signal.propagation import Method, Propagation, propagate
 
 _TOKENS = (64, 512, 8192)
 _SEEDS = range(4)

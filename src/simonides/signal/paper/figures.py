@@ -8,10 +8,11 @@ are read from there. So are models that are trained from points of the trainabil
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial, wraps
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -19,8 +20,10 @@ from joblib import Parallel, delayed
 from simonides.curves.table import Table, stacked
 from simonides.estimate import Estimate
 from simonides.reproduction.figure import PaperFigure
+from simonides.reproduction.results import Results
 from simonides.reproduction.stored_tables import stored
 from simonides.signal.critical import critical_residual
+from simonides.signal.maps.architecture import Architecture
 from simonides.signal.networks.simulation import observed, simulate_each
 from simonides.signal.outcome import OUTCOMES
 from simonides.signal.paper import pictures
@@ -32,14 +35,8 @@ from simonides.signal.paper.curves import (
     gradients_of,
     quietly,
 )
+from simonides.signal.paper.scales import SignalScale, TrainingCourse
 from simonides.signal.propagation import propagate
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from simonides.reproduction.results import Results
-    from simonides.signal.maps.architecture import Architecture
-    from simonides.signal.paper.scales import SignalScale, TrainingCourse
 
 _TARGET = 0.9
 """Cosine that the critical skip is to keep after the last block, as ``critical_residual`` has it."""

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simonides.curves.table import Table
 from simonides.figures.marks import BARS, CURVE, SECOND, grid, part_of, vertical
 from simonides.figures.style import GREY, INK, SERIES, WIDEST, canvas, reference_line
 from simonides.signal.maps.forward import NOTHING
 from simonides.signal.outcome import OUTCOMES
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.curves.table import Table
 
 _COLOURS = ("#d9ead3", "#9fc5e8", "#f9cb9c", "#ea9999", "#b4a7d6")
 CLASSES = tuple((str(outcome), colour) for outcome, colour in zip(OUTCOMES, _COLOURS, strict=True))
