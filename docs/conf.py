@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from sphinx.util.inspect import TypeAliasForwardRef
+
 import simonides
 
 HERE = Path(__file__).parent
@@ -39,7 +41,10 @@ napoleon_google_docstring = False
 napoleon_use_rtype = False
 napoleon_use_ivar = True
 autodoc_typehints = "description"
-autodoc_type_aliases = {"Reals": "Reals", "Complexes": "Complexes"}
+# Types by the names that the source has for them, also inside others.
+_ALIASES = ("Complexes", "Integers", "Method", "Option", "Reals", "Row", "TableRow", "Truths")
+autodoc_type_aliases = {name: name for name in _ALIASES}
+TypeAliasForwardRef.__repr__ = lambda alias: alias.name
 
 
 def compute_pictures(_app: object) -> None:

@@ -188,3 +188,27 @@ def test_real_states_the_interval(interval, condition):
     with pytest.raises(ValueError, match="x = ") as error:
         arguments.real("x", math.nan, **interval, remedy="r")
     assert str(error.value) == f"x = nan must be {condition}"
+
+
+@pytest.mark.parametrize("value", [0, 1, -0.5, 1.5])
+def test_between_two_numbers_is_neither_of_them(value):
+    assert arguments.between("share", 0.5, 0, 1, remedy=REMEDY) == 0.5
+    with pytest.raises(
+        ValueError, match=r"share = \S+ must be a finite number above 0 and below 1"
+    ):
+        arguments.between("share", value, 0, 1, remedy=REMEDY)
+
+
+@pytest.mark.parametrize("value", ["Post", None, ["post"]])
+def test_what_is_none_of_the_choices_is_refused(value):
+    with pytest.raises(ValueError, match="must be one of pre, post: choose one"):
+        arguments.one_of("norm", value, ("pre", "post"))
+
+
+def test_a_file_to_write_has_a_known_ending_and_a_folder(tmp_path):
+    assert arguments.new_file("plot", tmp_path / "A.PNG", ".png", ".svg") == tmp_path / "A.PNG"
+    assert arguments.new_file("save", str(tmp_path / "any")) == tmp_path / "any"
+    with pytest.raises(ValueError, match=r"must be a file ending in \.png or \.svg"):
+        arguments.new_file("plot", tmp_path / "a.txt", ".png", ".svg")
+    with pytest.raises(ValueError, match="must be in a folder that exists: create"):
+        arguments.new_file("plot", tmp_path / "none" / "a.png", ".png")

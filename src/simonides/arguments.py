@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from numbers import Integral, Real
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from simonides.failures import BadArgumentError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 RIVAL = "a fact competes with at least one rival output"
 """What to do about fewer than two candidates."""
@@ -95,17 +94,35 @@ def facts(value: object) -> int:
     return whole("facts", value, remedy="pass the number of facts to store")
 
 
+def new_file(name: str, path: str | Path, *endings: str) -> Path:
+    """Return the path of a file to write, if it ends in one of these and its folder is there."""
+    file = Path(path)
+    if endings and file.suffix.lower() not in endings:
+        condition = f"a file ending in {' or '.join(endings)}"
+        raise refuse(name, str(path), condition, "choose another name")
+    if not file.parent.is_dir():
+        raise refuse(name, str(path), "in a folder that exists", f"create {file.parent} first")
+    return file
+
+
+def between(name: str, value: object, least: float, most: float, *, remedy: str) -> float:
+    """Return ``value`` as a float if it lies between the two, and is neither."""
+    return real(name, value, least=least, most=most, open_least=True, open_most=True, remedy=remedy)
+
+
+def one_of(name: str, value: object, choices: Iterable[str], remedy: str = "choose one") -> None:
+    """Refuse what is none of the choices.
+
+    >>> one_of("norm", "post", ("pre", "post"))
+    """
+    choices = tuple(choices)
+    if value not in choices:
+        raise refuse(name, value, f"one of {', '.join(choices)}", remedy)
+
+
 def tolerance(value: object) -> float:
     """Return the normalised margin that counts as none, one by which not every margin does."""
-    return real(
-        "tolerance",
-        value,
-        least=0,
-        most=1,
-        open_least=True,
-        open_most=True,
-        remedy="pass a small margin such as 1e-9",
-    )
+    return between("tolerance", value, 0, 1, remedy="pass a small margin such as 1e-9")
 
 
 def imported(name: str, value: str) -> Callable[..., Any]:

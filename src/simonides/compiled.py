@@ -9,19 +9,17 @@ from __future__ import annotations
 import hashlib
 import pickle
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numba
 from numba.core import event
 from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 from simonides.interrupts import HOLD
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _DIGEST = hashlib.sha256().digest_size
 

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals
+from simonides.arrays import Reals
 
 
 @dataclass(frozen=True, slots=True)

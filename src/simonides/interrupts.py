@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from types import FrameType, TracebackType
+from collections.abc import Callable
+from types import FrameType, TracebackType
+from typing import Any, NoReturn, TypeVar
 
 Result = TypeVar("Result")
 

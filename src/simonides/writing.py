@@ -7,14 +7,12 @@ import os
 import re
 import secrets
 import zipfile
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PART = re.compile(r"\.simonides-(\d+)-[0-9a-f]{24}\.part")

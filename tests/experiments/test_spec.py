@@ -60,7 +60,7 @@ def test_a_spec_survives_being_written_down():
 
 BAD = [
     ({"dimensions": [5]}, "dimensions = [5]", "dims"),
-    ({"problem": "both"}, "problem[0] = 'both'", "'original', 'decoupled'"),
+    ({"problem": "both"}, "problem[0] = 'both'", "original, decoupled"),
     ({"problem": []}, "problem = []", "'original'"),
     ({"problem": 3}, "problem = 3", "'original'"),
     ({"ensemble": "odd"}, "ensemble[0]: ensemble = 'odd'", "gaussian, unit"),

@@ -29,7 +29,7 @@ SIZES = {"tokens": 64, "dim": 48, "layers": 3}
         ({"cosine": 1.0}, "cosine = 1.0 must be a finite number at least 0 and below 1"),
         ({"cosine": -0.2}, "cosine = -0.2"),
         ({"input_variance": 0}, "input_variance = 0"),
-        ({"norm": "middle"}, "norm = 'middle' must be one of 'pre', 'post'"),
+        ({"norm": "middle"}, "norm = 'middle' must be one of pre, post"),
         (
             {"activation": "swish"},
             "activation = 'swish' must be one of 'relu', 'gelu', 'tanh', None",

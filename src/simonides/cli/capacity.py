@@ -21,21 +21,18 @@ def capacity(
 
     Example: simonides capacity --dim 4096 --rank 16
     """
+    from simonides.curves.storage import around
     from simonides.theory.capacity import capacity_of
 
     setting = criteria.setting()
-    if plot is not None:
-        options.check_plot(plot)
+    options.check_plot(plot)
     answer = capacity_of(setting)
     # The answer's numbers and the question's, by their names.
     record = asdict(answer)
     question = record.pop("setting")
     del question["target_counts"]  # a list for Python
     record |= {**question, "criterion": _criterion(answer)}
-    if plot is not None:
-        from simonides.curves.storage import around
-
-        record["plot"] = options.draw_to(plot, around(setting))
+    record |= options.picture(plot, around, setting)
     output.answer(
         record,
         _title(answer),

@@ -53,7 +53,7 @@ def decide(
                 name, value, "left out beside --largest-margin", "drop one of them"
             )
     if save is not None:
-        _check_path(save)
+        output.check_writable("save", save, ".npz")
     problem = request.read()
     from simonides.solvers.deciding.decide import decide as solve
 
@@ -77,12 +77,6 @@ def decide(
     if failure:
         raise failure
     output.end(interrupted=decision.solution.interrupted)
-
-
-def _check_path(save: str) -> None:
-    if not save.endswith(".npz"):
-        raise arguments.refuse("save", save, "a file ending in .npz", "rename it")
-    output.check_writable("save", save)
 
 
 def _saved(decision: Decision, save: str | None) -> tuple[str | None, BaseException | None]:

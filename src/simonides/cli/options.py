@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +11,8 @@ from simonides import arguments
 from simonides.cli import output
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from simonides.curves.table import Table
     from simonides.theory.setting import Setting
 
@@ -56,6 +58,11 @@ class Shape:
         """Whether anything was said about it."""
         return not (self.dim is None and self.dim_in is None and self.dim_out is None)
 
+    def beyond_shape(self) -> dict[str, Any]:
+        """Return all that was said beyond the shape."""
+        shape = {field.name for field in fields(Shape)}
+        return {name: value for name, value in vars(self).items() if name not in shape}
+
     def sizes(self) -> tuple[int, int]:
         """Return the input and the output dimension."""
         dim, wide, tall = self.dim, self.dim_in, self.dim_out
@@ -93,23 +100,20 @@ class Criteria(Shape):
 
         return Setting(*sizes, **self.beyond_shape())
 
-    def beyond_shape(self) -> dict[str, Any]:
-        """Return all but the shape."""
-        names = ("candidates", "rank", "margin", "tail_fraction", "problem")
-        return {name: getattr(self, name) for name in names}
 
-
-def check_plot(path: str) -> None:
+def check_plot(path: str | None) -> None:
     """Refuse a picture that could not be written, before anything is computed."""
-    from simonides.figures.style import checked_path
+    if path is not None:
+        from simonides.figures.style import FORMATS
 
-    checked_path(path)
-    output.check_writable("plot", path)
+        output.check_writable("plot", path, *FORMATS)
 
 
-def draw_to(path: str, table: Table) -> str:
-    """Draw a table to a file and return the path."""
+def picture(path: str | None, table_of: Callable[[Any], Table], answer: Any) -> dict[str, str]:
+    """Draw the table of an answer if a picture is wanted, and return what a record says of it."""
+    if path is None:
+        return {}
     from simonides.curves.catalogue import draw
     from simonides.figures.style import save
 
-    return str(save(draw(table), path))
+    return {"plot": str(save(draw(table_of(answer)), path))}

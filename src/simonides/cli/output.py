@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -134,11 +133,9 @@ def end(*, interrupted: bool) -> None:
         raise typer.Exit(INTERRUPTED)
 
 
-def check_writable(name: str, path: str) -> None:
+def check_writable(name: str, path: str, *endings: str) -> None:
     """Refuse a file that could not be written, before anything is computed for it."""
-    file = Path(path)
-    if not file.parent.is_dir():
-        raise arguments.refuse(name, path, "in a folder that exists", f"create {file.parent} first")
+    file = arguments.new_file(name, path, *endings)
     new = not file.exists()
     if not (new or file.is_file()):  # a pipe would be waited for
         raise arguments.refuse(

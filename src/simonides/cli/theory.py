@@ -36,8 +36,7 @@ def theory(
         output.answer({"curves": questions}, "Theory curves", rows, as_json=as_json, header=header)
         return
     chosen = curve(name)
-    if plot is not None:
-        options.check_plot(plot)
+    options.check_plot(plot)
     table = chosen.table(dim)
     record: dict[str, Any] = {
         "name": table.name,
@@ -45,8 +44,7 @@ def theory(
         "settings": dict(table.settings),
         "columns": {key: [float(v) for v in values] for key, values in table.columns.items()},
     }
-    if plot is not None:
-        record["plot"] = options.draw_to(plot, table)
+    record |= options.picture(plot, lambda table: table, table)
     step = max(1, len(table) // _ROWS_SHOWN)
     output.answer(
         record,

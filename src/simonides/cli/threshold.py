@@ -67,10 +67,7 @@ def threshold(
             measured = measure_thresholds(
                 dim_in,
                 dim_out,
-                candidates=drawn.candidates,
-                rank=drawn.rank,
-                problem=drawn.problem,
-                ensemble=drawn.ensemble,
+                **drawn.beyond_shape(),
                 instances=instances,
                 seed=seed,
                 workers=workers,

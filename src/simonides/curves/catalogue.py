@@ -29,16 +29,12 @@ _PICTURES: dict[str, Callable[[Table], Figure]] = {
 
 def curve(name: str) -> Curve:
     """Return the curve of that name, or say which there are."""
-    if name not in CURVES:
-        raise arguments.refuse("name", name, f"one of {', '.join(CURVES)}", "pick a curve")
+    arguments.one_of("name", name, CURVES)
     return CURVES[name]
 
 
 def draw(table: Table) -> Figure:
     """Return the picture of a table, in the look of all pictures."""
-    if table.name not in _PICTURES:
-        raise arguments.refuse(
-            "table", table.name, f"one of {', '.join(_PICTURES)}", "draw a table of the catalogue"
-        )
+    arguments.one_of("table", table.name, _PICTURES, "draw a table of the catalogue")
     with house_style():
         return _PICTURES[table.name](table)

@@ -138,8 +138,7 @@ class Key:
 
 
 def _problem(key: str, value: object) -> str:
-    if value not in PROBLEMS:
-        raise arguments.refuse(key, value, f"one of {', '.join(map(repr, PROBLEMS))}", "choose one")
+    arguments.one_of(key, value, PROBLEMS)
     return str(value)
 
 

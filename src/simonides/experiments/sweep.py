@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import warnings
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet as pq
+from joblib import cpu_count
 
 from simonides import arguments
 from simonides.experiments import store as stores
@@ -77,9 +77,8 @@ def run(
     Raises ``BadArgumentError`` for a folder that is in use, of another version or of something else, and
     ``StorageError`` for a full disk; what was kept stays.
     """
-    count = arguments.whole(
-        "workers", _cores() if workers is None else workers, remedy="pass the number of processes"
-    )
+    count = cpu_count() if workers is None else workers
+    count = arguments.whole("workers", count, remedy="pass the number of processes")
     if memory_limit is not None:
         memory_limit = arguments.whole("memory_limit", memory_limit, remedy="pass it in bytes")
         if dask is not None:
@@ -155,15 +154,11 @@ def arrays(out: str | Path) -> pa.Table:
 
 def export(out: str | Path, path: str | Path) -> int:
     """Write the rows to one file, ``.parquet`` (its metadata hold the spec) or ``.csv``, and count them."""
-    target = Path(path)
-    if target.suffix not in (".parquet", ".csv"):
-        raise arguments.refuse("file", str(path), "a name ending in .parquet or .csv", "choose one")
-    if not target.parent.is_dir():
-        raise arguments.refuse("file", str(path), "in a folder that exists", "make it first")
+    target = arguments.new_file("file", path, ".parquet", ".csv")
     contents = _read(out, "rows")
     table, header = contents.table, contents.header
     sink = pa.BufferOutputStream()
-    if target.suffix == ".csv":
+    if target.suffix.lower() == ".csv":
         pyarrow.csv.write_csv(_shown(table), sink)
     else:
         origin = {"spec": json.dumps(header.tasks.spec.mapping()), "version": header.version}
@@ -220,7 +215,3 @@ def _missing(tasks: Tasks, store: Store, retry_failed: bool) -> Iterator[Task]:
         if status is TaskStatus.DONE or not retry_failed
     }
     yield from (task for task in tasks.largest_first() if task.id not in settled)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

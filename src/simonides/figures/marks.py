@@ -41,13 +41,6 @@ EDGES: dict[str, dict[str, Any]] = {
 """Predicted capacities, by the column that holds them."""
 
 
-def grid(
-    count: int, *, width: float = WIDEST / 2, height: float = 2.6
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure with panels in rows of two."""
-    return canvas(count, columns=2, width=width, height=height)
-
-
 def panels_by(
     tables: Mapping[str, Table], column: str, *, height: float = 2.6
 ) -> tuple[Figure, list[tuple[Axes, float, dict[str, Table]]]]:
@@ -57,7 +50,7 @@ def panels_by(
     """
     values = sorted(next(iter(tables.values())).distinct(column))
     width = 3.9 if len(values) == 1 else WIDEST / 2  # alone there is room for more
-    figure, panels = grid(len(values), width=width, height=height)
+    figure, panels = canvas(len(values), columns=2, width=width, height=height)
     parts = [
         {k: t.where(column, value) if column in t.columns else t for k, t in tables.items()}
         for value in values
@@ -96,7 +89,7 @@ def panels_by_regime(
     ``title`` says what a regime is in words; titles say problem and dimension too.
     """
     regimes = sorted(table.distinct("regime"))
-    figure, panels = grid(2 * len(regimes), height=height)
+    figure, panels = canvas(2 * len(regimes), columns=2, height=height)
     parts = []
     for place, (regime, (code, name, _)) in enumerate(product(regimes, PROBLEMS)):
         parts.append(part_of(table, decoupled=code, regime=regime))
@@ -106,15 +99,6 @@ def panels_by_regime(
             xlabel="score, off-target variance 1", ylabel="" if place % 2 else "density"
         )
     return figure, list(zip(panels, parts, strict=True))
-
-
-def vertical(axes: Axes, value: float, label: str, *, low: float = 0.0) -> None:
-    """Draw a labelled dashed vertical, from a share of the panel's height up to its top."""
-    axes.axvline(value, ymin=low, color=GREY, linewidth=1.0, linestyle=(0, (4, 3)))
-    axes.text(
-        value, 0.98, f" {label}", transform=axes.get_xaxis_transform(), va="top", ha="left",
-        color="#4a515a", fontsize=7.5,
-    )  # fmt: skip
 
 
 def capacity_edge(axes: Axes, value: float, label: str, column: str) -> None:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import io
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
+from simonides.curves.table import Table
 from simonides.writing import replacing
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from simonides.curves.table import Table
 
 INK = "#1b1f24"
 GREY = "#8a9099"
@@ -92,23 +90,6 @@ def canvas(
     return figure, axes[:panels]
 
 
-def checked_path(path: str | Path) -> Path:
-    """Return the path of a picture, its format known and its folder there."""
-    path = Path(path)
-    if path.suffix.lower() not in FORMATS:
-        raise arguments.refuse(
-            "plot",
-            str(path),
-            f"a file ending in {', '.join(FORMATS)}",
-            "choose one of these formats",
-        )
-    if not path.parent.is_dir():
-        raise arguments.refuse(
-            "plot", str(path), "in a folder that exists", f"create {path.parent} first"
-        )
-    return path
-
-
 def rendered(figure: Figure, ending: str) -> bytes:
     """Return a figure as a file of this format would hold it."""
     metadata = {".svg": {"Date": None}, ".pdf": {"CreationDate": None}}.get(ending)
@@ -120,7 +101,7 @@ def rendered(figure: Figure, ending: str) -> bytes:
 
 def save(figure: Figure, path: str | Path) -> Path:
     """Write a figure, whole or not at all; the ending of the path chooses the format."""
-    path = checked_path(path)
+    path = arguments.new_file("plot", path, *FORMATS)
     content = rendered(figure, path.suffix.lower())
     with replacing(path) as file:
         file.write(content)
@@ -141,13 +122,22 @@ def plot_columns(
 
 
 def reference_line(
-    axes: Axes, value: float, label: str, *, vertical: bool = False, at_left: bool = False
+    axes: Axes,
+    value: float,
+    label: str,
+    *,
+    vertical: bool = False,
+    low: float = 0.0,
+    at_left: bool = False,
 ) -> None:
-    """Draw a thin line at a known value, labelled on the line itself."""
+    """Draw a thin line at a known value, labelled on the line itself.
+
+    One that is vertical goes from a share of the panel's height up to its top.
+    """
     line: dict[str, Any] = {"color": GREY, "linewidth": 1.0, "linestyle": (0, (4, 3))}
     words: dict[str, Any] = {"color": "#5b626b", "fontsize": 8}
     if vertical:
-        axes.axvline(value, **line)
+        axes.axvline(value, ymin=low, **line)
         place = axes.get_xaxis_transform()
         axes.text(value, 0.99, f" {label}", transform=place, va="top", ha="left", **words)
     else:

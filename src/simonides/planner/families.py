@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from simonides import arguments
@@ -52,14 +53,8 @@ def model_of(source: str, values: Mapping[str, Any]) -> Model:
         raise arguments.refuse(
             "file", source, "a model's config.json", "it has no model_type; pass another"
         )
-    kind = values["model_type"]
-    if not isinstance(kind, str) or kind not in FAMILIES:
-        raise arguments.refuse(
-            "model_type",
-            kind,
-            f"one of {', '.join(FAMILIES)}",
-            "pass the model's .safetensors file, whose shapes need no family",
-        )
+    kind, remedy = values["model_type"], "pass its .safetensors file, whose shapes need no family"
+    arguments.one_of("model_type", kind, FAMILIES, remedy)
     config = Config(values)
     return Model(source, kind, config.size("vocab_size"), FAMILIES[kind](config))
 
@@ -86,10 +81,6 @@ def _llama(config: Config, *, tied: bool = False) -> tuple[Layer, ...]:
         Layer("model.layers.*.mlp.down_proj", inner, width, blocks),
         *_head(config, width, tied=tied),
     )
-
-
-def _gemma(config: Config) -> tuple[Layer, ...]:
-    return _llama(config, tied=True)
 
 
 def _mixtral(config: Config) -> tuple[Layer, ...]:
@@ -164,8 +155,8 @@ FAMILIES: dict[str, Callable[[Config], tuple[Layer, ...]]] = {
     "mixtral": _mixtral,
     "qwen2": _llama,
     "qwen3": _llama,
-    "gemma": _gemma,
-    "gemma2": _gemma,
+    "gemma": partial(_llama, tied=True),
+    "gemma2": partial(_llama, tied=True),
     "bert": _bert,
     "roberta": _bert,
     "xlm-roberta": _bert,

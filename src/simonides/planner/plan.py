@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -131,13 +130,14 @@ class Plan:
             CLAIM,
             "The total takes each matrix as a memory of its own, which the layers of a network are not.",
         ]
-        if capped := self._where(lambda row: row.layer.shortest < (self.lora_rank or 0)):
+        named = list(zip(self.names, self.rows, strict=True))
+        if capped := [name for name, row in named if row.layer.shortest < (self.lora_rank or 0)]:
             notes.append(
                 "No rank exceeds the smaller dimension: full rank stands for rank "
-                f"{self.lora_rank:,} in {capped}."
+                f"{self.lora_rank:,} in {', '.join(capped)}."
             )
         by_note: dict[str, list[str]] = {}
-        for name, row in zip(self.names, self.rows, strict=True):
+        for name, row in named:
             for bound in filter(None, (row.full, row.lora)):
                 for note in deviations(bound.setting, bound.facts).values():
                     by_note.setdefault(note, []).append(name)
@@ -145,10 +145,6 @@ class Plan:
             everywhere = len(set(names)) == len(self.rows)
             notes.append(note if everywhere else f"{', '.join(dict.fromkeys(names))}: {note}")
         return tuple(notes)
-
-    def _where(self, holds: Callable[[LayerBounds], bool]) -> str:
-        named = zip(self.names, self.rows, strict=True)
-        return ", ".join(name for name, row in named if holds(row))
 
 
 def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None = None) -> Plan:

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from simonides import arguments
+from simonides.failures import BadArgumentError
 from simonides.gguf_files import is_gguf, read_gguf
 from simonides.planner import families, tensors
 from simonides.planner.catalogue import CONFIGS
+from simonides.planner.model import Model, Skipped
 from simonides.reading import expecting, read_json
-from simonides.tensor_files import read_header
+from simonides.tensor_files import Tensor, read_header
 from simonides.text import printable
-
-if TYPE_CHECKING:
-    from simonides.failures import BadArgumentError
-    from simonides.planner.model import Model, Skipped
-    from simonides.tensor_files import Tensor
 
 _JSON = "a model's config.json or model.safetensors.index.json"
 _LONGEST_FAMILY = 60

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Iterable
+from typing import TypeAlias
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 Option: TypeAlias = bool | int | float | str
 """What an option may be."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from simonides.arrays import Integers, Reals
-    from simonides.problems.problem import Problem
+from simonides.arrays import Integers, Reals
+from simonides.problems.problem import Problem
 
 _SHORTEST, _LONGEST = 1e-70, 1e70
 """Products of four such lengths, as in the square of a score, are numbers of double precision."""

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
+from simonides.arrays import Integers, Reals
 
 _EPS = float(np.finfo(float).eps)
 

@@ -3,31 +3,28 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simonides import arguments
+from simonides.arrays import Integers, Reals, Singles
 from simonides.problems.scan import (
     Pairs,
+    Precision,
     Recall,
     Scanned,
+    Screen,
     pointers,
     row_blocks,
 )
 from simonides.problems.scores import ScoreBlock
 from simonides.problems.vectors import GAUSSIAN, VectorLaw
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
-    from numpy.typing import NDArray
-
-    from simonides.arrays import Integers, Reals, Singles
-    from simonides.problems.scan import Precision, Screen
-    from simonides.threads import Each
+from simonides.threads import Each
 
 IN_MEMORY_BYTES = 2**30
 """Instances up to this size keep their outputs; larger ones draw them anew on every pass."""

@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Integers
 from simonides.problems import checked
-from simonides.problems.calls import called, written
+from simonides.problems.calls import Option, called, written
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.vectors import VECTORS, Interval, NamedLaw, VectorLaw
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from simonides.arrays import Integers
-    from simonides.problems.calls import Option
 
 PROBLEMS = ("original", "decoupled")
 """The kinds of problem: outputs shared by all inputs, or each input's own."""

@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from simonides import arguments
+from simonides.arrays import Integers, Reals, Singles
 from simonides.problems import checked
 from simonides.problems.contradictions import row_digest
 from simonides.problems.scan import (
     Pairs,
+    Precision,
     Recall,
     Scanned,
+    Screen,
     pointers,
     row_blocks,
 )
 from simonides.problems.scores import ScoreBlock, struck_out
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from simonides.arrays import Integers, Reals, Singles
-    from simonides.problems.scan import Precision, Screen
-    from simonides.threads import Each
-
+from simonides.threads import Each
 
 _LEAST_ROWS = 512
 """With fewer rows at a time a matrix product spends its time on rearranging the outputs."""

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from collections.abc import Iterator
+from typing import Any, Protocol, cast
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from simonides.arrays import Integers, Reals, Singles
-    from simonides.problems.scan import Precision, Recall, Scan
-    from simonides.problems.scores import ScoreBlock
-    from simonides.theory.setting import Setting
-    from simonides.threads import Each
+from simonides.arrays import Integers, Reals, Singles
+from simonides.problems.scan import Precision, Recall, Scan
+from simonides.problems.scores import ScoreBlock
+from simonides.theory.setting import Setting
+from simonides.threads import Each
 
 
 class Problem(Protocol):

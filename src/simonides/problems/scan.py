@@ -9,22 +9,18 @@ rounding is small against what is looked for; then gaps and spans are computed i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, cast
+from typing import Any, ClassVar, TypeAlias, cast
 
 import numpy as np
 
 from simonides import arguments, threads
+from simonides.arrays import Integers, Reals
 from simonides.problems import kernels
-from simonides.theory.setting import Setting
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from simonides.arrays import Integers, Reals
-    from simonides.theory.setting import ProblemKind
-    from simonides.threads import Each
+from simonides.theory.setting import ProblemKind, Setting
+from simonides.threads import Each
 
 Precision: TypeAlias = type[np.float32] | type[np.float64]
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from simonides.arrays import Integers
+from simonides.arrays import Integers
 
 
 @dataclass(frozen=True, eq=False)

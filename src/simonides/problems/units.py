@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from simonides.arrays import Integers, Reals
-    from simonides.problems.problem import SharedProblem
+from simonides.arrays import Integers, Reals
+from simonides.problems.problem import SharedProblem
 
 _LONGEST = 1e60
 """Size in new units up to which outputs stay far from what a problem refuses."""

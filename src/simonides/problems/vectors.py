@@ -7,18 +7,15 @@ fewer of them are the first of more: thresholds search over nested problems.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaincinv, ndtr, ndtri
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)

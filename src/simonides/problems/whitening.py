@@ -19,15 +19,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
-
-if TYPE_CHECKING:
-    from simonides.arrays import Reals
-    from simonides.problems.problem import SharedProblem
+from simonides.arrays import Reals
+from simonides.problems.problem import SharedProblem
 
 FLOOR = 1e-6
 """Whitened vectors are off by rounding / floor, which stays below the margin 1e-9 that counts as none."""

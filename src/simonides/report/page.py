@@ -22,13 +22,6 @@ from simonides.reproduction.catalogue import FIGURES
 from simonides.reproduction.claims.claim import Agreement
 from simonides.reproduction.results import Reproduction
 
-_STYLES = {
-    Agreement.AGREES: "agrees",
-    Agreement.IN_PART: "part",
-    Agreement.DISAGREES: "disagrees",
-    Agreement.UNDECIDED: "undecided",
-}
-
 _NAMED = re.compile(
     r"sweeps/(?P<sweep>[a-z]+)|(?P<tables>signal/[a-z]+\.json)|Figure (?P<figure>[A-Za-z0-9.-]+)"
 )
@@ -102,7 +95,7 @@ def _claims(reproduction: Reproduction, topic: str, place: str, heading: str) ->
     rows = "\n".join(
         CLAIM.format(
             **{name: escape(words) for name, words in vars(claim).items() if name != "data"},
-            kind=_STYLES[claim.verdict],
+            kind=claim.verdict.name.lower(),
             data=linked(claim.data, reproduction.plan.sweeps, shown),
         )
         for claim in claims

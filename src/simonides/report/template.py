@@ -51,8 +51,8 @@ th { color: var(--soft); font-weight: 600; vertical-align: bottom; }
 .claims td:nth-child(5) { color: var(--soft); font-size: .92em; }
 .claims b { white-space: nowrap; border-bottom: 3px solid; padding-bottom: 1px; }
 .claims small { display: block; color: var(--soft); font-size: .92em; margin-top: .35rem; }
-b.agrees { border-color: #11734b; } b.part { border-color: #c2870c; } b.disagrees { border-color: #b3261e; }
-b.undecided { border-color: #8a929b; }
+b.agrees { border-color: #11734b; } b.in_part { border-color: #c2870c; }
+b.disagrees { border-color: #b3261e; } b.undecided { border-color: #8a929b; }
 footer { border-top: 1px solid var(--rule); color: var(--soft); font-size: .82rem; padding-top: 1rem; }
 @media (min-width: 42rem), print {
   .claims td:nth-child(1) { width: 24%; } .claims td:nth-child(2) { width: 12%; }

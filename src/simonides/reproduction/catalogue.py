@@ -44,8 +44,7 @@ def chosen(names: Sequence[str] = ()) -> list[PaperFigure]:
     A name that there is not is refused, and one whose extra is missing.
     """
     for name in names:
-        if name not in FIGURES:
-            raise arguments.refuse("figure", name, f"one of {', '.join(FIGURES)}", "name those")
+        arguments.one_of("figure", name, FIGURES)
     missing = left_out()
     for figure in missing:
         if figure.name in names:

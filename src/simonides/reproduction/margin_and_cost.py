@@ -13,7 +13,7 @@ from simonides.arrays import Reals
 from simonides.curves.table import Table, stacked, with_error
 from simonides.experiments.expand import predicted
 from simonides.figures import marks
-from simonides.figures.style import plot_columns, words
+from simonides.figures.style import canvas, plot_columns, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.results import Results, Row, groups, share_of_capacity, summarised
 from simonides.reproduction.statistics import mean
@@ -115,7 +115,7 @@ def _seconds(part: list[Row]) -> dict[str, float]:
 def _draw_costs(tables: Mapping[str, Table]) -> Figure:
     """Draw medians and quartiles on logarithmic axes."""
     table = tables["measured"]
-    figure, (axes,) = marks.grid(1, width=4.4, height=3.2)
+    figure, (axes,) = canvas(width=4.4, height=3.2)
     for (decision, timed, dash), (code, name, mark) in product(_TIMED, marks.PROBLEMS):
         part = marks.part_of(table, decision=decision, decoupled=code)
         lower, middle, upper = (part[f"seconds{end}"] for end in ("_lower", "", "_upper"))

@@ -19,7 +19,7 @@ from simonides.curves.table import Table, stacked
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import Task
 from simonides.figures import marks
-from simonides.figures.style import GREY, HEBBIAN, plot_columns
+from simonides.figures.style import GREY, HEBBIAN, plot_columns, reference_line
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import ABOVE, BELOW, BOTH, NEAR, REGIMES
 from simonides.reproduction.results import (
@@ -224,7 +224,7 @@ def _draw_panel(axes: Axes, measured: Table, theory: Table) -> None:
     axes.step(x, measured["target"], where="mid", color=HEBBIAN, linewidth=1.3, label="target")
     laws = ("target", "target, theory", marks.CURVE), ("rival", "off-target, theory", marks.SECOND)
     plot_columns(axes, theory, "score", *laws)
-    marks.vertical(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$")
+    reference_line(axes, measured["extreme_value"][0], r"$\sqrt{2\log p}$", vertical=True)
     top = 1.25 * max(max(measured["target"]), max(measured["rival"]), max(theory["target"]))
     axes.set(xlim=(-4, 7), ylim=(0, top))
 
@@ -267,7 +267,8 @@ def _draw_of_one_input(tables: Mapping[str, Table]) -> Figure:
         target, height = [row["target"][0]] * 2, [0, _TARGET * _TOP]
         axes.plot(target, height, color=HEBBIAN, linewidth=2.2, label="the target")
         axes.plot(row["best_rival"], [0.015], "v", color="black", markersize=5, label="best rival")
-        marks.vertical(axes, row["extreme_value"][0], r"$\sqrt{2\log p}$", low=_TARGET + 0.06)
+        level, low = row["extreme_value"][0], _TARGET + 0.06
+        reference_line(axes, level, r"$\sqrt{2\log p}$", vertical=True, low=low)
         axes.set(xlim=(-4, 6), ylim=(0, _TOP))
     marks.legend_below(figure, panels[0][0])
     return figure

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.arrays import Reals
 from simonides.curves.table import Table, stacked, with_error
 from simonides.estimate import Estimate
 from simonides.experiments.expand import predicted
 from simonides.experiments.task import rank_of
 from simonides.figures import marks
-from simonides.figures.style import INK, plot_columns, reference_line, words
+from simonides.figures.style import INK, canvas, plot_columns, reference_line, words
 from simonides.reproduction.figure import PaperFigure
 from simonides.reproduction.plans import BOTH
 from simonides.reproduction.results import Results, Row, groups, mean_of, summarised, where
@@ -33,11 +32,6 @@ _CURVE_FRACTIONS = np.linspace(0.04, 1, 25)
 """Every rank at d = 25, the dimension that is measured."""
 
 
-def threshold_load(part: list[Row]) -> Estimate:
-    """Return the mean of p log p / d^2 at the measured thresholds."""
-    return mean(load_of(row["threshold"], row["dim"]) for row in part)
-
-
 def _loads(results: Results) -> dict[str, Table]:
     """Return the measured load at capacity against the dimension, and theory's curve."""
     rows = results.rows("thresholds")
@@ -53,7 +47,7 @@ def _load(part: list[Row]) -> dict[str, float]:
     return {
         **with_error("facts", mean_of(part, "threshold")),
         "facts_theory": predicted(part[0]["problem"], part[0]["dim"], None),
-        **with_error("load", threshold_load(part)),
+        **with_error("load", mean(load_of(row["threshold"], row["dim"]) for row in part)),
         "instances": len(part),
     }
 
@@ -68,11 +62,11 @@ def _load_by_dimension() -> Table:
 def _draw_loads(tables: Mapping[str, Table]) -> Figure:
     """Draw measured loads and theory against the dimension, and against 1/log d."""
     measured, theory = tables["measured"], tables["theory"]
-    figure, (left, right) = marks.grid(2, width=3.6, height=3.0)
+    figure, (left, right) = canvas(2, width=3.6, height=3.0)
     limit = theory["asymptotic"][0]
     for axes, scale, title, across in (
         (left, np.positive, "Against the dimension", "dimension $d$"),
-        (right, _inverse_log, r"Against $1/\log d$", r"$1/\log d$"),
+        (right, lambda dims: 1 / np.log(dims), r"Against $1/\log d$", r"$1/\log d$"),
     ):
         axes.plot(scale(theory["dim"]), theory["load"], label="finite-size theory", **marks.CURVE)
         marks.with_problems(axes, measured, "dim", "load", scale)
@@ -87,10 +81,6 @@ def _draw_loads(tables: Mapping[str, Table]) -> Figure:
     left.legend()
     right.legend(loc="lower right", bbox_to_anchor=(1.0, 0.14))
     return figure
-
-
-def _inverse_log(dims: Reals) -> Reals:
-    return np.asarray(1 / np.log(dims))
 
 
 LOADS = PaperFigure(
@@ -125,7 +115,7 @@ def _differences(results: Results) -> dict[str, Table]:
 def _draw_differences(tables: Mapping[str, Table]) -> Figure:
     """Draw the relative difference, and each problem over theory."""
     table = tables["measured"]
-    figure, (left, right) = marks.grid(2, width=3.6, height=3.0)
+    figure, (left, right) = canvas(2, width=3.6, height=3.0)
     left.errorbar(
         table["dim"], 100 * table["excess"], 100 * table["excess_stderr"],
         label="measured", **{**marks.BARS, "marker": "D", "markersize": 4.5, "color": INK},

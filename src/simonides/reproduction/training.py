@@ -39,27 +39,18 @@ _BETWEEN = 200
 """Points of a curve through them, beyond capacity: more than a picture resolves."""
 
 
-def _at_full_rank(results: Results) -> dict[str, Table]:
-    """Return accuracy against the load at full rank."""
-    return _trained(results, "accuracy")
-
-
-def _by_rank(results: Results) -> dict[str, Table]:
-    """Return accuracy and loss against the load by rank fraction."""
-    return _trained(results, "rank", "accuracy")
-
-
-def _by_rank_and_hebbian(results: Results) -> dict[str, Table]:
-    """Return the same beside the Hebbian rule."""
+def _beside_hebbian(results: Results) -> dict[str, Table]:
+    """Return accuracy and loss by rank fraction beside the Hebbian rule."""
     hebbian = results.rows("hebbian")
     return {
-        **_by_rank(results),
+        **_trained(results, "rank", "accuracy"),
         "hebbian": _curves(hebbian),
         "hebbian-theory": _hebbian(_dims(hebbian)),
     }
 
 
 def _trained(results: Results, *sweeps: str) -> dict[str, Table]:
+    """Return accuracy and loss against the load, of what was measured and of theory."""
     measured = [row for sweep in sweeps for row in results.rows(sweep)]
     theory = beyond_capacity(_dims(measured), results.plan.theory_samples)
     title = "Predicted loads at capacity"
@@ -281,7 +272,7 @@ AT_FULL_RANK = PaperFigure(
     "monotone interpolation. Verticals are the finite-size capacity (dotted) and the paper's limit "
     "1/2 (dashed).",
     needs=("accuracy",),
-    tables=_at_full_rank,
+    tables=lambda results: _trained(results, "accuracy"),
     picture=_draw_by_dim,
 )
 
@@ -294,7 +285,7 @@ BY_RANK = PaperFigure(
     "its theory (lines) are drawn with κ = 1, at the largest dimension at which both problems were "
     "measured.",
     needs=("accuracy", "rank", "hebbian"),
-    tables=_by_rank_and_hebbian,
+    tables=_beside_hebbian,
     picture=_draw_accuracy,
 )
 
@@ -305,6 +296,6 @@ LOSSES = PaperFigure(
     "problem. Runs that recall everything stop there, so their loss is small but not zero; theory "
     "is zero below capacity, and beyond interpolates the points of Figure 1.",
     needs=("accuracy", "rank"),
-    tables=_by_rank,
+    tables=lambda results: _trained(results, "rank", "accuracy"),
     picture=_draw_loss,
 )

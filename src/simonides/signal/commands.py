@@ -14,9 +14,8 @@ from simonides.cli import options, output
 from simonides.cli.grouped import grouped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
-    from simonides.curves.table import Table
     from simonides.signal.diagram import Axis, Diagram
     from simonides.signal.maps.architecture import Architecture
     from simonides.signal.propagation import Propagation
@@ -164,13 +163,10 @@ def propagate(
 
     with _checked(network, plot) as architecture:
         way = follow(architecture, method=method, finite_width=finite_width)  # type: ignore[arg-type]
-
-    def words() -> None:
-        title = f"A signal through {_words(architecture)}"
-        output.print_table(title, *_rows(way), notes=way.notes)
-        output.print_line(f"class: {way.outcome}")
-
-    _answer(plot, as_json, propagation_table(way), _record(way), words)
+    record = _record(way) | options.picture(plot, propagation_table, way)
+    header, rows = _rows(way)
+    title, notes = f"A signal through {_words(architecture)}", [f"class: {way.outcome}"]
+    output.answer(record, title, rows, as_json=as_json, header=header, notes=notes)
 
 
 @app.command()
@@ -194,12 +190,9 @@ def recommend(
     with _checked(network, plot) as architecture:
         advice = scales_for(architecture, safety=safety, target=target)
     way = advice.propagation
-
-    def words() -> None:
-        title = f"To initialise {_words(architecture)}"
-        output.print_table(title, ["", ""], _advice(advice), way.notes)
-
-    _answer(plot, as_json, propagation_table(way), _record(way) | _scales(advice), words)
+    record = _record(way) | _scales(advice) | options.picture(plot, propagation_table, way)
+    title = f"To initialise {_words(architecture)}"
+    output.answer(record, title, _advice(advice), as_json=as_json)
 
 
 @app.command()
@@ -227,8 +220,13 @@ def diagram(
         classes = trainability_diagram(
             architecture, _axis("x", x), _axis("y", y), finite_width=finite_width
         )
-    record = _diagram_record(classes)
-    _answer(plot, as_json, diagram_table(classes), record, lambda: _print_diagram(classes))
+    picture = options.picture(plot, diagram_table, classes)
+    if as_json:
+        output.print_json(_diagram_record(classes) | picture)
+        return
+    _print_diagram(classes)
+    for path in picture.values():
+        output.print_line(f"picture: {path}")
 
 
 @contextmanager
@@ -237,27 +235,9 @@ def _checked(network: Network, plot: str | None) -> Iterator[Architecture]:
     from simonides.signal.notes import PoorTheoryWarning
 
     architecture = network.architecture()
-    if plot is not None:
-        options.check_plot(plot)
+    options.check_plot(plot)
     with warnings.catch_warnings(action="ignore", category=PoorTheoryWarning):
         yield architecture
-
-
-def _answer(
-    plot: str | None,
-    as_json: bool,
-    table: Table,
-    record: dict[str, Any],
-    words: Callable[[], None],
-) -> None:
-    """Draw a table if a picture is wanted, and print an answer as JSON or in words."""
-    picture = {} if plot is None else {"plot": options.draw_to(plot, table)}
-    if as_json:
-        output.print_json(record | picture)
-        return
-    words()
-    for path in picture.values():
-        output.print_line(f"picture: {path}")
 
 
 def _lists(arrays: object, *names: str) -> dict[str, Any]:

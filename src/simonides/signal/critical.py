@@ -82,10 +82,8 @@ def critical_residual(
     """
     layers = arguments.whole("layers", layers, remedy="pass the number of blocks")
     value_variance = _gain("value_variance", value_variance)
-    start = arguments.real(
-        "cosine", cosine, least=0, most=1, open_least=True, open_most=True,
-        remedy="tokens of cosine 0 stay so, and need no skip",
-    )  # fmt: skip
+    remedy = "tokens of cosine 0 stay so, and need no skip"
+    start = arguments.between("cosine", cosine, 0, 1, remedy=remedy)
     target = _cosine("target", target)
     if target <= start:
         raise arguments.refuse(

@@ -53,9 +53,7 @@ class Axis:
     values: tuple[float, ...]
 
     def __post_init__(self) -> None:
-        allowed = (*CONTINUOUS, *WHOLE)
-        if self.name not in allowed:
-            raise arguments.refuse("axis", self.name, f"one of {', '.join(allowed)}", "choose one")
+        arguments.one_of("axis", self.name, (*CONTINUOUS, *WHOLE))
         if len(self.values) < 1:
             raise arguments.refuse("values", self.values, "at least one", "pass the axis's values")
 

@@ -61,10 +61,10 @@ class ClassThresholds:
     gradient_decades: float = 2.0
 
     def __post_init__(self) -> None:
-        for name, remedy in (
-            ("cosine_gap", "0.01 is usual"),
-            ("entropy_fraction", "0 leaves it out"),
-        ):
+        for name, remedy in {
+            "cosine_gap": "0.01 is usual",
+            "entropy_fraction": "0 leaves it out",
+        }.items():
             arguments.real(name, getattr(self, name), least=0, most=1, remedy=remedy)
         remedy = "2 allows a factor of a hundred"
         arguments.positive("gradient_decades", self.gradient_decades, remedy=remedy)

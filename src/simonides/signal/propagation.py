@@ -122,8 +122,6 @@ def propagate(
     for note in ways.notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
     first = 1.0 if architecture.norm == "post" else architecture.input_variance
-    with np.errstate(divide="ignore"):
-        critical = np.sqrt(2 / by_layer("at_attention.relative"))
     return Propagation(
         architecture=architecture,
         beta=by_layer("beta"),
@@ -132,7 +130,7 @@ def propagate(
         variance=by_layer("variance"),
         entropy=by_layer("attention.entropy"),
         participation=by_layer("attention.participation"),
-        beta_critical=critical,
+        beta_critical=np.array(ways.critical),
         gradients=ways.gradients,
         outcome=OUTCOMES[int(ways.outcome)],
         notes=ways.notes,
@@ -140,10 +138,14 @@ def propagate(
 
 
 class Ways(NamedTuple):
-    """Theory forward and back, for all points at once; ``frozen`` has a leading axis for layers."""
+    """Theory forward and back, for all points at once; ``critical`` is the critical beta of each layer.
+
+    ``frozen`` has a leading axis for layers.
+    """
 
     layers: list[BlockState]
     gradients: Gradients
+    critical: list[Reals]
     frozen: Truths
     least_entropy: Reals
     outcome: Integers
@@ -177,15 +179,14 @@ def follow(
     any_frozen = np.asarray(frozen.any(axis=0))
     notes = caveats(architecture, gains, frozen=any_frozen, limit=method == "asymptotic")
     outcome = classes(layers[-1].relative, any_frozen, least, back.tokens[0], thresholds)
-    return Ways(layers, back, frozen, least, outcome, notes)
+    return Ways(layers, back, critical, frozen, least, outcome, notes)
 
 
 def statistics_of(
     architecture: Architecture, method: Method, *, finite_width: bool = False
 ) -> Statistics:
     """Return attention statistics for an architecture's number of tokens."""
-    if method not in METHODS:
-        raise arguments.refuse("method", method, f"one of {', '.join(METHODS)}", "choose one")
+    arguments.one_of("method", method, METHODS)
     statistics: Statistics
     if method == "table":
         statistics = attention_table(architecture.tokens)

@@ -97,15 +97,8 @@ def recommend(
     (0.745, 0.139)
     """
     safety = arguments.fraction("safety", safety, remedy="pass a fraction, 0.5 by default")
-    target = arguments.real(
-        "target",
-        target,
-        least=architecture.cosine,
-        most=1,
-        open_least=True,
-        open_most=True,
-        remedy="it lies between the cosine of the input and 1",
-    )
+    remedy = "it lies between the cosine of the input and 1"
+    target = arguments.between("target", target, architecture.cosine, 1, remedy=remedy)
     critical = critical_beta(architecture.cosine)
     way = _at(architecture, safety * critical, target)
     while (lowest := float(way.beta_critical.min())) < critical * (1 - _CLOSE):

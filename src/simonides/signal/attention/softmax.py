@@ -153,7 +153,9 @@ def attention_statistics(variance: float, correlation: float, tokens: float) -> 
     >>> print(f"{statistics.participation:.6f} {statistics.overlap:.6f} {statistics.entropy:.6f}")
     0.425016 0.044146 1.526922
     """
-    variance, tokens = checked_variance(variance), checked_tokens(tokens)
+    remedy = "pass the variance of the scores, beta² log T (1 - cosine)"
+    variance = arguments.real("variance", variance, least=0, most=MOST_VARIANCE, remedy=remedy)
+    tokens = checked_tokens(tokens)
     remedy = "pass the cosine of two tokens; negative ones are not covered"
     correlation = arguments.real("correlation", correlation, least=0, most=1, remedy=remedy)
     row = row_moments(variance, tokens)
@@ -322,9 +324,3 @@ def checked_tokens(tokens: object) -> float:
     return arguments.real(
         "tokens", tokens, least=2, most=MOST_TOKENS, remedy="attention needs two tokens to compare"
     )
-
-
-def checked_variance(variance: object) -> float:
-    """Return the score variance if it is one the quadrature can resolve."""
-    remedy = "pass the variance of the scores, beta² log T (1 - cosine)"
-    return arguments.real("variance", variance, least=0, most=MOST_VARIANCE, remedy=remedy)

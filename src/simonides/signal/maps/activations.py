@@ -13,18 +13,7 @@ from scipy import special
 
 from simonides import arguments
 from simonides.arrays import Reals
-from simonides.signal.maps.pair_moments import (
-    PairSlopes,
-    PairValues,
-    gelu_slopes,
-    gelu_values,
-    relu_slopes,
-    relu_values,
-    summed_slopes,
-    summed_values,
-    tanh_slopes,
-    tanh_values,
-)
+from simonides.signal.maps import pair_moments as moments
 
 
 @dataclass(frozen=True)
@@ -55,8 +44,8 @@ class Activation:
 
     name: str
     function: Callable[[Any], tuple[Any, Any]]
-    values: Callable[[Reals, Reals], PairValues] | None = None
-    slopes: Callable[[Reals, Reals], PairSlopes] | None = None
+    values: Callable[[Reals, Reals], moments.PairValues] | None = None
+    slopes: Callable[[Reals, Reals], moments.PairSlopes] | None = None
     torch: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
 
@@ -64,16 +53,16 @@ class Activation:
         """Return values and slopes at an array of fields."""
         return self.function(field)
 
-    def pair_values(self, variance: Reals, gap: Reals) -> PairValues:
+    def pair_values(self, variance: Reals, gap: Reals) -> moments.PairValues:
         """Return the moments at each variance and each gap 1 - c, which are broadcast together."""
         if self.values is None:
-            return summed_values(self.function, variance, gap)
+            return moments.summed_values(self.function, variance, gap)
         return self.values(variance, gap)
 
-    def pair_slopes(self, variance: Reals, gap: Reals) -> PairSlopes:
+    def pair_slopes(self, variance: Reals, gap: Reals) -> moments.PairSlopes:
         """Return the moments of the derivative at each variance and each gap 1 - c."""
         if self.slopes is None:
-            return summed_slopes(self.function, variance, gap)
+            return moments.summed_slopes(self.function, variance, gap)
         return self.slopes(variance, gap)
 
     def in_torch(self) -> Any:
@@ -112,17 +101,23 @@ ACTIVATIONS = {
     activation.name: activation
     for activation in (
         Activation(
-            "relu", _relu, relu_values, relu_slopes, ("torch.nn.functional:relu", "torch.nn:ReLU")
+            "relu",
+            _relu,
+            moments.relu_values,
+            moments.relu_slopes,
+            ("torch.nn.functional:relu", "torch.nn:ReLU"),
         ),
         Activation(
             "gelu",
             _gelu,
-            gelu_values,
-            gelu_slopes,
+            moments.gelu_values,
+            moments.gelu_slopes,
             ("torch.nn.functional:gelu", "torch.nn:GELU"),
             aliases=("gelu_new", "gelu_fast", "gelu_pytorch_tanh"),
         ),
-        Activation("tanh", _tanh, tanh_values, tanh_slopes, ("torch:tanh", "torch.nn:Tanh")),
+        Activation(
+            "tanh", _tanh, moments.tanh_values, moments.tanh_slopes, ("torch:tanh", "torch.nn:Tanh")
+        ),
     )
 }
 """By name; add your own, or name it ``module:object``."""

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from simonides import arguments
 from simonides.signal.maps.activations import activation_named
 
 Norm = Literal["pre", "post"]
-NORMS: tuple[Norm, ...] = ("pre", "post")
 
 MOST_GAIN = 1e6
 """Any number does that lies beyond all in use: a table of tanh reaches twice as far."""
@@ -130,9 +129,7 @@ class Architecture:
                 checked[name] = arguments.real(name, getattr(self, name), **bounds, remedy=remedy)
         for name, number in checked.items():
             object.__setattr__(self, name, number)
-        if self.norm not in NORMS:
-            choices = ", ".join(map(repr, NORMS))
-            raise arguments.refuse("norm", self.norm, f"one of {choices}", "choose one")
+        arguments.one_of("norm", self.norm, get_args(Norm))
         if self.activation is not None:
             activation_named(self.activation)
         for name in ("centred", "causal"):

@@ -10,24 +10,20 @@ from __future__ import annotations
 import math
 import re
 import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.failures import BadArgumentError
 from simonides.reading import expecting, read_json
 from simonides.signal.critical import beta_of_std
-from simonides.signal.maps.activations import ACTIVATIONS
+from simonides.signal.maps.activations import ACTIVATIONS, Activation
 from simonides.signal.maps.architecture import MOST_GAIN, Architecture, Norm
 from simonides.signal.notes import PoorTheoryWarning
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
-
-    from simonides.failures import BadArgumentError
-    from simonides.signal.maps.activations import Activation
 
 _NAMES = {
     "dim": ("hidden_size", "n_embd", "dim", "d_model"),
@@ -125,13 +121,13 @@ def of_config(config: Mapping[str, Any], **changes: Any) -> Architecture:
         )
     if "norm" not in fields:
         # The only OPT that normalises after its sums says so.
-        fields["norm"] = "post" if config.get("do_layer_norm_before") is False else _norm(kind)
+        after = config.get("do_layer_norm_before") is False
+        if not after:
+            arguments.one_of("model_type", kind, _NORMS, "or say norm, pre or post")
+        fields["norm"] = "post" if after else _NORMS[kind]
     fields.setdefault("causal", kind in _CAUSAL)
     std = _first(config, ("initializer_range", "init_std"))
-    std, remedy = (
-        _DEFAULT_STD if std is None else std,
-        "it is the standard deviation of the weights",
-    )
+    std, remedy = _DEFAULT_STD if std is None else std, "it is the weights' standard deviation"
     std = arguments.real("initializer_range", std, least=0, most=MOST_GAIN, remedy=remedy)
     for note in _left_out(config, kind):
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
@@ -175,14 +171,6 @@ def _activation(
         if is_wanted(activation):
             return activation.name
     raise arguments.refuse("activation", wanted, f"one of {', '.join(known)}", remedy)
-
-
-def _norm(kind: str) -> str:
-    if kind not in _NORMS:
-        raise arguments.refuse(
-            "model_type", kind, f"one of {', '.join(_NORMS)}", "or say norm, pre or post"
-        )
-    return _NORMS[kind]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from simonides.curves.table import Table, estimate_in
 from simonides.estimate import Estimate
 from simonides.figures.marks import part_of
 from simonides.reproduction.claims.claim import SIGMAS, Agreement, PaperClaim, graded, is_near
@@ -14,12 +15,7 @@ from simonides.reproduction.claims.criteria import CRITERIA
 from simonides.signal.outcome import OUTCOMES, Outcome
 from simonides.signal.paper.curves import ABOVE, BELOW, PLACEMENTS
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from simonides.curves.table import Table
-
-    Tables = Mapping[str, Table]
+Tables = Mapping[str, Table]
 
 _COLLAPSED = 1e-9
 """Of 1 - cosine: below it rounding is what is left."""
@@ -41,7 +37,7 @@ def rank_collapse(tables: Tables) -> PaperClaim:
     table = tables["measured"]
     below, above = (table.where("beta", beta).records() for beta in (BELOW, ABOVE))
     place = _furthest_apart(below, above)
-    row, cosine = below[place], _measured(below[place], "cosine_simulated")
+    row, cosine = below[place], estimate_in(below[place], "cosine_simulated")
     rate, other = _rate(below, "cosine_simulated"), _rate(above, "cosine_simulated")
     limit, exact, slower = (
         _rate(rows, column).value
@@ -72,7 +68,7 @@ def signal_preserved(tables: Tables) -> PaperClaim:
     middle = len(above) // 2
     rows = above[middle:]
     gap = max(abs(row["cosine"] - row["cosine_simulated"]) for row in rows)
-    high, low = (_measured(rows[middle], "cosine_simulated") for rows in (above, below))
+    high, low = (estimate_in(rows[middle], "cosine_simulated") for rows in (above, below))
     apart = low.value - high.value > SIGMAS * math.hypot(low.stderr, high.stderr)
     slack = CRITERIA["signal-preserved"]["slack"]
     expected = above[middle]["cosine_limit"]
@@ -97,7 +93,7 @@ def entropy_collapse(tables: Tables) -> PaperClaim:
     for row in tables["attention"].records():
         values = []
         for symbol, name in (("Y", "participation"), ("H / log T", "entropy")):
-            value = _measured(row, name)
+            value = estimate_in(row, name)
             limit, theory = row[f"{name}_limit"], row[f"{name}_theory"]
             whole.append(is_near(value, limit, slack))
             part.append(is_near(value, theory, slack))
@@ -119,7 +115,7 @@ def critical_skip(tables: Tables) -> PaperClaim:
     table = tables["measured"]
     critical, target = table.settings["critical"], table.settings["target"]
     row = min(table.records(), key=lambda row: abs(row["skip"] - critical))
-    cosine, when = _measured(row, "cosine"), CRITERIA["critical-skip"]
+    cosine, when = estimate_in(row, "cosine"), CRITERIA["critical-skip"]
     return _claim(
         "critical-skip",
         f"Low-variance regime: the critical skip for {table.settings['layers']:.0f} post-norm blocks of "
@@ -142,7 +138,7 @@ def layer_norm(tables: Tables) -> PaperClaim:
     slack = CRITERIA["layer-norm"]["slack"]
     for name, (_, centred), rows in zip(_NAMES, PLACEMENTS, cases, strict=True):
         row = rows[-1 if centred else early]
-        cosine = _measured(row, "cosine_simulated")
+        cosine = estimate_in(row, "cosine_simulated")
         whole.append(is_near(cosine, row["cosine_limit"], slack))
         part.append(is_near(cosine, row["cosine"], slack))
         words.append(
@@ -188,7 +184,7 @@ def query_gradients(tables: Tables) -> PaperClaim:
     rows = part_of(table, dim=dim, tokens=tokens).records()
     low = min(rows, key=lambda row: abs(row["beta"] - critical / 2))
     high = rows[-1]
-    weak, strong = (_measured(row, "query_simulated") for row in (low, high))
+    weak, strong = (estimate_in(row, "query_simulated") for row in (low, high))
     when = CRITERIA["query-gradients"]
     words = [
         f"{value} at β = {row['beta']:.2f} (finite size {row['query']:.3f})"
@@ -286,7 +282,3 @@ def _rate(rows: list[dict[str, float]], column: str) -> Estimate:
     error = math.hypot(*(row.get(f"{column}_stderr", 0.0) / (1 - row[column]) for row in ends))
     blocks = ends[1]["layer"] - ends[0]["layer"]
     return Estimate((end - start) / blocks, error / blocks)
-
-
-def _measured(row: dict[str, float], name: str) -> Estimate:
-    return Estimate(row[name], row[f"{name}_stderr"])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides.curves.table import Table
-from simonides.figures.marks import BARS, CURVE, SECOND, grid, part_of, vertical
+from simonides.figures.marks import BARS, CURVE, SECOND, part_of
 from simonides.figures.style import GREY, INK, SERIES, WIDEST, canvas, reference_line
 from simonides.signal.maps.forward import NOTHING
 from simonides.signal.outcome import OUTCOMES
@@ -232,12 +232,12 @@ def measured(table: Table) -> Figure:
 def skip(tables: Mapping[str, Table]) -> Figure:
     """Draw the cosine after the last block against the skip."""
     measured, theory = tables["measured"], tables["theory"]
-    figure, (axes,) = grid(1, width=5.6, height=3.3)
+    figure, (axes,) = canvas(width=5.6)
     axes.plot(theory["skip"], theory["cosine"], label="finite-size theory", **CURVE)
     axes.plot(theory["skip"], theory["cosine_limit"], label="odds, many tokens", **SECOND)
     look = {**BARS, "marker": "o", "markersize": 4, "color": INK}
     _networks(axes, measured, "skip", "cosine", label="networks (±2 s.e.)", **look)
-    vertical(axes, measured.settings["critical"], r"$\alpha_c$")
+    reference_line(axes, measured.settings["critical"], r"$\alpha_c$", vertical=True)
     target = measured.settings["target"]
     reference_line(axes, target, f"target {target:g}")
     axes.set(title=measured.title, xlabel=r"skip strength $\alpha$", ylim=(0, 1.05))
