@@ -77,6 +77,9 @@ _FEW_LOST = 0.05
 _SETTLED = 0.1
 """Turn of a step, in the change's own length, at which multipliers are worth an update."""
 
+_CONVERGED = 1e-3
+"""Turn at which they are even after a short step: there is no more to be gained without."""
+
 _SLOW = 0.8
 """Ratio of the worst constraint to that at the last update above which stiffness grows."""
 
@@ -334,9 +337,10 @@ class _LeastChange:
         lower, proof = state.lower, state.proof
         if bound > lower or proof is None:
             lower, proof = bound, self._multipliers(constraints, values)
-        joined = len(constraints) - len(step.constraints)
-        settled = step.size > 0.5 and step.turn < _SETTLED
-        if settled and joined < _FEW_LOST * len(step.constraints):
+        idle = (constraints.prices == 0) & (constraints.multipliers == 0)
+        broken = np.count_nonzero(idle & (leads < 1))
+        settled = step.turn < (_SETTLED if step.size > 0.5 else _CONVERGED)
+        if settled and broken <= _FEW_LOST * len(constraints):
             constraints = replace(constraints, multipliers=forces)
             # Half of the gap may be spent on asking for more than the margin.
             asked = float(forces @ (1 - constraints.initial)) / max(float(forces.sum()), 1e-300)
