@@ -105,8 +105,8 @@ def test_facts_that_are_recalled_already_need_no_change():
 
 
 def test_what_cannot_be_stored_is_refuted_by_the_proof_of_a_decision():
-    problem = OriginalProblem.gaussian(40, 6, seed=1)
-    offsets = np.random.default_rng(2).standard_normal((40, 6))
+    problem = OriginalProblem.gaussian(20, 4, seed=1)
+    offsets = np.random.default_rng(2).standard_normal((20, 4))
     solution = least_change(problem, offsets, margin=0.1)
     assert solution.status is Status.INFEASIBLE
     assert solution.change_lower > 1e6
@@ -152,7 +152,7 @@ def test_where_too_many_rivals_are_close_the_highest_lead_to_the_same_change(mon
 
 
 def test_threads_change_nothing_that_counts():
-    case = drawn(40, 12, 12, 40, seed=2, weighed=False)
+    case = drawn(20, 12, 12, 20, seed=2, weighed=False)
     alone, both = (least_change(*case, threads=count) for count in (1, 2))
     np.testing.assert_allclose(alone.weights, both.weights, rtol=1e-6, atol=1e-9)
 
