@@ -70,10 +70,12 @@ def reproduce(
         seconds = time.perf_counter() - began
         output.print_json({**_record(reproduction, out), "seconds": seconds})
     else:
-        _print_claims(reproduction)
-        for note in _notes(reproduction):
-            output.print_line(note)
-        output.print_line(str(reproduction.page))
+        if reproduction.claims:
+            title = f"Claims of the paper, {reproduction.plan.name} run"
+            claims = [[claim.name, str(claim.verdict)] for claim in reproduction.claims]
+            output.print_table(title, ["claim", "verdict"], claims)
+        for line in (*_notes(reproduction), str(reproduction.page)):
+            output.print_line(line)
     _admit_failures(reproduction)
 
 
@@ -125,15 +127,6 @@ def _notes(reproduction: Reproduction) -> list[str]:
         return []
     names = ", ".join(reproduction.left_out)
     return [f"Out of time before figures {names}: the same command goes on."]
-
-
-def _print_claims(reproduction: Reproduction) -> None:
-    if reproduction.claims:
-        output.print_table(
-            f"Claims of the paper, {reproduction.plan.name} run",
-            ["claim", "verdict"],
-            [[claim.name, str(claim.verdict)] for claim in reproduction.claims],
-        )
 
 
 def _admit_failures(reproduction: Reproduction) -> None:

@@ -46,33 +46,22 @@ def train(
     from simonides.solvers.methods import named
 
     method = named(solver, "solver")
-    chosen: dict[str, Any] = {"rank": rank}
-    if time_limit is not None:
-        chosen["time_limit"] = time_limit
     if steps is not None:
-        chosen["max_steps"] = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
-    if backend != "numpy":
-        chosen["backend"] = backend
-    if loss is not None:
-        chosen["loss"] = loss
-    heeded = {
-        "backend": "backend",
-        "loss": "loss",
-        "steps": "max_steps",
-        "time-limit": "time_limit",
-    }
-    for option, name in heeded.items():
-        if name in chosen and name not in method.takes:
-            raise arguments.refuse(
-                option, chosen[name], f"left out for {solver}", f"drop --{option}"
-            )
+        steps = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
+    limits = {"max_steps": steps, "time_limit": time_limit}
+    own = {"backend": None if backend == "numpy" else backend, "loss": loss, **limits}
+    chosen: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
+    for name, value in chosen.items():
+        if name not in method.takes:
+            option = name.removeprefix("max_").replace("_", "-")
+            raise arguments.refuse(option, value, f"left out for {solver}", f"drop --{option}")
     draws = "seed" in method.takes and (solver != "cross_entropy" or rank is not None)
     if request.seed is not None and request.own and not draws:
         raise arguments.refuse("seed", request.seed, "left out: nothing is drawn", "drop --seed")
     # Beside files it draws the first weights alone.
     problem = (replace(request, seed=None) if request.own else request).read()
     with live(_line, quiet=as_json) as watch:
-        solution = method.solve(problem, watch=watch, seed=request.seed or 0, **chosen)
+        solution = method.solve(problem, rank=rank, watch=watch, seed=request.seed or 0, **chosen)
     record = _record(problem, solution, solver)
     output.answer(record, output.storing(problem, rank), _rows(problem, solution), as_json=as_json)
     output.end(interrupted=solution.interrupted)

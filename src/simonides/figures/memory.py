@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,15 +29,8 @@ def noisy_recall(curve: NoisyRecall) -> Figure:
     """Draw accuracy against noise: measured, predicted, and between its bounds."""
     with style.house_style():
         figure, (axes,) = style.canvas(width=5.6)
-        axes.fill_between(
-            curve.noise,
-            curve.lower,
-            curve.upper,
-            color=GREY,
-            alpha=0.25,
-            linewidth=0,
-            label="bounds",
-        )
+        band: dict[str, Any] = {"color": GREY, "alpha": 0.25, "linewidth": 0, "label": "bounds"}
+        axes.fill_between(curve.noise, curve.lower, curve.upper, **band)
         axes.plot(curve.noise, curve.predicted, label="predicted from the leads", **SERIES[0])
         axes.errorbar(
             curve.noise, curve.accuracy, 2 * curve.accuracy_stderr, fmt="o", markersize=4.5,
@@ -51,9 +44,8 @@ def noisy_recall(curve: NoisyRecall) -> Figure:
 
 def _scores(axes: Axes, memory: Diagnosis) -> None:
     densities = memory.rival_density, memory.target_density
-    for density, colour, label in zip(
-        densities, (GREY, ACCENT), ("rivals", "targets"), strict=True
-    ):
+    looks = (GREY, "rivals"), (ACCENT, "targets")
+    for density, (colour, label) in zip(densities, looks, strict=True):
         axes.fill_between(memory.score, density, color=colour, alpha=0.4, linewidth=0, label=label)
     axes.plot(memory.score, memory.rival_density_theory, color=INK, linewidth=1, linestyle=":")
     axes.plot(memory.score, memory.target_density_theory, label="theory, full", **SERIES[0])
