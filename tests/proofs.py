@@ -14,16 +14,16 @@ KINDS = {"original": OriginalProblem, "decoupled": DecoupledProblem}
 
 def storable(kind="original", seed=0):
     problem = KINDS[kind].gaussian(6, 5, 4, seed=seed)
-    found = decide(problem).certificate
-    assert found.claim is Claim.STORABLE
-    return problem, found
+    proof = decide(problem).certificate
+    assert proof.claim is Claim.STORABLE
+    return problem, proof
 
 
 def unstorable(kind="original", seed=0):
     problem = KINDS[kind].gaussian(16, 3, 3, seed=seed)
-    found = decide(problem).certificate
-    assert found.claim is Claim.NOT_STORABLE
-    return problem, found
+    proof = decide(problem).certificate
+    assert proof.claim is Claim.NOT_STORABLE
+    return problem, proof
 
 
 def claim_storable(problem, weights):

@@ -22,45 +22,45 @@ from simonides.solvers.deciding.decide import decide
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_weights_that_store_prove_it(kind):
-    problem, found = storable(kind)
-    outcome = verify(found, problem)
+    problem, proof = storable(kind)
+    outcome = verify(proof, problem)
     assert (outcome.valid, outcome.claim, outcome.reason) == (True, Claim.STORABLE, "")
     gaps = []
     for fact in range(problem.facts):
         difference = problem.target_outputs[fact] - problem.competitors(fact)[1]
         x = problem.inputs[fact]
         spans = np.linalg.norm(difference, axis=1) * np.linalg.norm(x)
-        gaps.append((difference @ found.weights @ x / spans).min())
-    margin = min(gaps) / np.linalg.norm(found.weights)
+        gaps.append((difference @ proof.weights @ x / spans).min())
+    margin = min(gaps) / np.linalg.norm(proof.weights)
     assert margin * (1 - 1e-6) < outcome.margin_bound <= margin
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_multipliers_prove_that_facts_do_not_fit(kind):
-    problem, found = unstorable(kind)
-    outcome = verify(found, problem)
+    problem, proof = unstorable(kind)
+    outcome = verify(proof, problem)
     assert (outcome.valid, outcome.claim, outcome.reason) == (True, Claim.NOT_STORABLE, "")
     assert 0 <= outcome.margin_bound < 1e-6
-    assert "tolerance" in verify(found, problem, tolerance=outcome.margin_bound / 2).reason
+    assert "tolerance" in verify(proof, problem, tolerance=outcome.margin_bound / 2).reason
 
 
 @pytest.mark.parametrize("scale", [1e-30, 3.0, 1e30])
 def test_the_scale_of_a_proof_does_not_matter(scale):
-    problem, found = storable()
-    scaled = replace(found, weights=found.weights * scale)
-    expected = verify(found, problem).margin_bound
+    problem, proof = storable()
+    scaled = replace(proof, weights=proof.weights * scale)
+    expected = verify(proof, problem).margin_bound
     assert verify(scaled, problem).margin_bound == pytest.approx(expected, rel=1e-9)
-    problem, found = unstorable()
-    scaled = replace(found, multipliers=found.multipliers * scale)
-    expected = verify(found, problem).margin_bound
+    problem, proof = unstorable()
+    scaled = replace(proof, multipliers=proof.multipliers * scale)
+    expected = verify(proof, problem).margin_bound
     assert verify(scaled, problem).margin_bound == pytest.approx(expected, rel=1e-6)
 
 
 def test_multipliers_may_come_in_any_order():
-    problem, found = unstorable()
-    order = np.random.default_rng(0).permutation(len(found.multipliers))
+    problem, proof = unstorable()
+    order = np.random.default_rng(0).permutation(len(proof.multipliers))
     shuffled = claim_not_storable(
-        problem, found.pair_facts[order], found.pair_rivals[order], found.multipliers[order]
+        problem, proof.pair_facts[order], proof.pair_rivals[order], proof.multipliers[order]
     )
     assert verify(shuffled, problem).valid
 
@@ -70,23 +70,23 @@ def test_multipliers_may_come_in_any_order():
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_tampered_weights_are_rejected(kind):
-    problem, found = storable(kind)
-    assert_rejected(replace(found, weights=-found.weights), problem, "not recalled")
-    assert_rejected(replace(found, weights=np.zeros_like(found.weights)), problem, "zero")
+    problem, proof = storable(kind)
+    assert_rejected(replace(proof, weights=-proof.weights), problem, "not recalled")
+    assert_rejected(replace(proof, weights=np.zeros_like(proof.weights)), problem, "zero")
     assert_rejected(
-        replace(found, weights=found.weights.T.copy()), problem, "weights are not float64"
+        replace(proof, weights=proof.weights.T.copy()), problem, "weights are not float64"
     )
-    assert_rejected(replace(found, weights=found.weights[None]), problem, "weights are not float64")
+    assert_rejected(replace(proof, weights=proof.weights[None]), problem, "weights are not float64")
     assert_rejected(
-        replace(found, weights=np.float32(found.weights)), problem, "weights are not float64"
+        replace(proof, weights=np.float32(proof.weights)), problem, "weights are not float64"
     )
-    assert_rejected(replace(found, weights=np.array(1.0)), problem, "weights are not float64")
-    assert_rejected(replace(found, weights=found.weights + 0j), problem, "weights are not float64")
-    assert_rejected(replace(found, weights=None), problem, "weights are not float64")
+    assert_rejected(replace(proof, weights=np.array(1.0)), problem, "weights are not float64")
+    assert_rejected(replace(proof, weights=proof.weights + 0j), problem, "weights are not float64")
+    assert_rejected(replace(proof, weights=None), problem, "weights are not float64")
     for bad in (np.nan, np.inf, -np.inf):
-        weights = found.weights.copy()
+        weights = proof.weights.copy()
         weights[0, 0] = bad
-        assert_rejected(replace(found, weights=weights), problem, "not finite")
+        assert_rejected(replace(proof, weights=weights), problem, "not finite")
 
 
 def test_the_fact_that_is_not_recalled_is_named():
@@ -149,8 +149,8 @@ def test_candidates_in_an_array_that_is_filled_anew_are_measured_anew():
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_tampered_multipliers_are_rejected(kind):
-    problem, found = unstorable(kind)
-    values, facts, rivals = found.multipliers, found.pair_facts, found.pair_rivals
+    problem, proof = unstorable(kind)
+    values, facts, rivals = proof.multipliers, proof.pair_facts, proof.pair_rivals
 
     def changed(array, value):
         copy = array.copy()
@@ -159,34 +159,34 @@ def test_tampered_multipliers_are_rejected(kind):
 
     top = int(np.argmax(values))
     sign = "non-negative"
-    assert_rejected(replace(found, multipliers=changed(values, -1e-3)), problem, sign)
-    assert_rejected(replace(found, multipliers=changed(values, np.nan)), problem, sign)
-    assert_rejected(replace(found, multipliers=changed(values, np.inf)), problem, sign)
-    assert_rejected(replace(found, multipliers=values * 0), problem, sign)
+    assert_rejected(replace(proof, multipliers=changed(values, -1e-3)), problem, sign)
+    assert_rejected(replace(proof, multipliers=changed(values, np.nan)), problem, sign)
+    assert_rejected(replace(proof, multipliers=changed(values, np.inf)), problem, sign)
+    assert_rejected(replace(proof, multipliers=values * 0), problem, sign)
     assert_rejected(
-        replace(found, multipliers=changed(values, values[top] * 1.01)), problem, "tolerance"
+        replace(proof, multipliers=changed(values, values[top] * 1.01)), problem, "tolerance"
     )
-    assert_rejected(replace(found, multipliers=values[:-1]), problem, "differ in number")
-    assert_rejected(replace(found, multipliers=values[:, None]), problem, "differ in number")
-    assert_rejected(replace(found, pair_facts=facts[:-1]), problem, "differ in number")
-    assert_rejected(replace(found, pair_rivals=rivals[:-1]), problem, "differ in number")
-    assert_rejected(replace(found, pair_facts=facts.astype(float)), problem, "wrong type")
-    assert_rejected(replace(found, pair_rivals=rivals.astype(str)), problem, "wrong type")
-    assert_rejected(replace(found, multipliers=values.astype(complex)), problem, "wrong type")
-    assert_rejected(replace(found, multipliers=values.astype(object)), problem, "wrong type")
+    assert_rejected(replace(proof, multipliers=values[:-1]), problem, "differ in number")
+    assert_rejected(replace(proof, multipliers=values[:, None]), problem, "differ in number")
+    assert_rejected(replace(proof, pair_facts=facts[:-1]), problem, "differ in number")
+    assert_rejected(replace(proof, pair_rivals=rivals[:-1]), problem, "differ in number")
+    assert_rejected(replace(proof, pair_facts=facts.astype(float)), problem, "wrong type")
+    assert_rejected(replace(proof, pair_rivals=rivals.astype(str)), problem, "wrong type")
+    assert_rejected(replace(proof, multipliers=values.astype(complex)), problem, "wrong type")
+    assert_rejected(replace(proof, multipliers=values.astype(object)), problem, "wrong type")
     assert_rejected(
-        replace(found, pair_facts=changed(facts, problem.facts)), problem, "does not exist"
+        replace(proof, pair_facts=changed(facts, problem.facts)), problem, "does not exist"
     )
-    assert_rejected(replace(found, pair_facts=changed(facts, -1)), problem, "does not exist")
+    assert_rejected(replace(proof, pair_facts=changed(facts, -1)), problem, "does not exist")
     beyond = problem.candidates
-    assert_rejected(replace(found, pair_rivals=changed(rivals, beyond)), problem, "does not exist")
-    assert_rejected(replace(found, pair_rivals=changed(rivals, -1)), problem, "does not exist")
+    assert_rejected(replace(proof, pair_rivals=changed(rivals, beyond)), problem, "does not exist")
+    assert_rejected(replace(proof, pair_rivals=changed(rivals, -1)), problem, "does not exist")
     own = facts[top] if kind == "original" else 0
-    assert_rejected(replace(found, pair_rivals=changed(rivals, own)), problem, "not its own rival")
+    assert_rejected(replace(proof, pair_rivals=changed(rivals, own)), problem, "not its own rival")
     other = next(j for j in range(1, beyond) if j not in (rivals[top], own))
-    assert_rejected(replace(found, pair_rivals=changed(rivals, other)), problem, "tolerance")
+    assert_rejected(replace(proof, pair_rivals=changed(rivals, other)), problem, "tolerance")
     for name in ("multipliers", "pair_facts", "pair_rivals"):
-        assert_rejected(replace(found, **{name: None}), problem, "no multipliers")
+        assert_rejected(replace(proof, **{name: None}), problem, "no multipliers")
     empty = claim_not_storable(problem, facts[:0], rivals[:0], values[:0])
     assert_rejected(empty, problem, "no multipliers")
 
@@ -210,27 +210,27 @@ def test_a_shared_target_is_no_rival():
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_proofs_for_another_problem_are_rejected(kind):
     for make in (storable, unstorable):
-        problem, found = make(kind)
+        problem, proof = make(kind)
         other = make(kind, seed=1)[0]
-        assert_rejected(found, other, "another problem")
-        assert_rejected(found, problem.prefix(problem.facts - 1), "another problem")
-        assert_rejected(replace(found, fingerprint=other.fingerprint()), problem, "another problem")
+        assert_rejected(proof, other, "another problem")
+        assert_rejected(proof, problem.prefix(problem.facts - 1), "another problem")
+        assert_rejected(replace(proof, fingerprint=other.fingerprint()), problem, "another problem")
         # signed with the wrong name, the proof itself does not hold either
-        assert not verify(replace(found, fingerprint=other.fingerprint()), other).valid
+        assert not verify(replace(proof, fingerprint=other.fingerprint()), other).valid
 
 
 def test_one_changed_bit_makes_another_problem():
-    problem, found = storable()
+    problem, proof = storable()
     outputs = problem.outputs.copy()
     outputs[3, 1] = np.nextafter(outputs[3, 1], 9)
-    assert_rejected(found, OriginalProblem(problem.inputs, outputs), "another problem")
+    assert_rejected(proof, OriginalProblem(problem.inputs, outputs), "another problem")
 
 
 def test_the_other_claim_is_not_proved():
-    problem, found = storable()
-    assert_rejected(replace(found, claim=Claim.NOT_STORABLE), problem, "no multipliers")
-    problem, found = unstorable()
-    assert_rejected(replace(found, claim=Claim.STORABLE), problem, "weights are not float64")
+    problem, proof = storable()
+    assert_rejected(replace(proof, claim=Claim.NOT_STORABLE), problem, "no multipliers")
+    problem, proof = unstorable()
+    assert_rejected(replace(proof, claim=Claim.STORABLE), problem, "weights are not float64")
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
@@ -251,41 +251,41 @@ def test_no_weights_beat_the_bound(kind):
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_the_upper_bound_of_a_certificate(kind):
-    problem, found = unstorable(kind)
-    assert margin_upper(found, problem) == verify(found, problem).margin_bound
+    problem, proof = unstorable(kind)
+    assert margin_upper(proof, problem) == verify(proof, problem).margin_bound
     # Whatever else is claimed, multipliers bound the margin; without any there is no bound.
-    both = replace(found, claim=Claim.STORABLE, weights=np.ones((3, 3)))
-    assert margin_upper(both, problem) == margin_upper(found, problem)
+    both = replace(proof, claim=Claim.STORABLE, weights=np.ones((3, 3)))
+    assert margin_upper(both, problem) == margin_upper(proof, problem)
     assert not verify(both, problem).valid
-    problem, found = storable(kind)
-    assert margin_upper(found, problem) == np.inf
+    problem, proof = storable(kind)
+    assert margin_upper(proof, problem) == np.inf
     flawed = claim_not_storable(problem, [0], [1], [-1.0])
     assert margin_upper(flawed, problem) == np.inf
 
 
 def test_doubled_pairs_count_twice():
-    problem, found = unstorable()
+    problem, proof = unstorable()
     twice = claim_not_storable(
         problem,
-        np.tile(found.pair_facts, 2),
-        np.tile(found.pair_rivals, 2),
-        np.tile(found.multipliers, 2),
+        np.tile(proof.pair_facts, 2),
+        np.tile(proof.pair_rivals, 2),
+        np.tile(proof.multipliers, 2),
     )
     assert verify(twice, problem).margin_bound == pytest.approx(
-        verify(found, problem).margin_bound, rel=1e-4, abs=1e-13
+        verify(proof, problem).margin_bound, rel=1e-4, abs=1e-13
     )
 
 
 def test_verification_does_not_depend_on_blocks(monkeypatch):
     for make in (storable, unstorable):
-        problem, found = make()
-        whole = verify(found, problem)
+        problem, proof = make()
+        whole = verify(proof, problem)
         monkeypatch.setattr(scan_module, "_BLOCK_BYTES", 8 * problem.candidates * 2)
         monkeypatch.setattr(original_module, "_LEAST_ROWS", 1)
         assert len(list(problem.contests(problem.facts))) == -(-problem.facts // 2)
         monkeypatch.setattr(module, "CHUNK", 3)
         monkeypatch.setattr(recomputed, "CHUNK", 3)
-        parts = verify(found, problem)
+        parts = verify(proof, problem)
         assert (parts.valid, parts.reason) == (whole.valid, whole.reason)
         assert parts.margin_bound == pytest.approx(whole.margin_bound, rel=1e-4, abs=1e-13)
         monkeypatch.undo()

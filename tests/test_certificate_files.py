@@ -19,13 +19,13 @@ from simonides.certificate import Certificate, verify
 @pytest.mark.parametrize("make", [storable, unstorable], ids=["storable", "not-storable"])
 @pytest.mark.parametrize("kind", sorted(KINDS))
 def test_what_is_saved_comes_back(make, kind, tmp_path):
-    problem, found = make(kind)
-    path = found.save(tmp_path / "proof.npz")
+    problem, proof = make(kind)
+    path = proof.save(tmp_path / "proof.npz")
     assert path == tmp_path / "proof.npz"
     back = Certificate.load(str(path))
-    assert (back.claim, back.fingerprint) == (found.claim, found.fingerprint)
+    assert (back.claim, back.fingerprint) == (proof.claim, proof.fingerprint)
     for name in ("weights", "pair_facts", "pair_rivals", "multipliers"):
-        one, other = getattr(found, name), getattr(back, name)
+        one, other = getattr(proof, name), getattr(back, name)
         if one is None:
             assert other is None
         else:
@@ -33,12 +33,12 @@ def test_what_is_saved_comes_back(make, kind, tmp_path):
             assert one.dtype == other.dtype
     assert verify(back, problem).valid
     again = back.save(tmp_path / "again.npz")
-    assert verify(Certificate.load(again), problem) == verify(found, problem)
+    assert verify(Certificate.load(again), problem) == verify(proof, problem)
 
 
 def test_the_name_of_the_file_is_kept(tmp_path):
-    _, found = storable()
-    assert found.save(tmp_path / "proof").exists()
+    _, proof = storable()
+    assert proof.save(tmp_path / "proof").exists()
 
 
 def written(path, **fields):
@@ -111,8 +111,8 @@ def test_a_missing_file_says_so(tmp_path):
 
 
 def test_a_truncated_file_is_refused(tmp_path):
-    _, found = storable()
-    path = found.save(tmp_path / "proof.npz")
+    _, proof = storable()
+    path = proof.save(tmp_path / "proof.npz")
     content = path.read_bytes()
     for length_kept in range(0, len(content), 7):
         path.write_bytes(content[:length_kept])
@@ -121,8 +121,8 @@ def test_a_truncated_file_is_refused(tmp_path):
 
 
 def test_flipped_bits_never_crash_and_never_prove_anything_new(tmp_path):
-    problem, found = storable()
-    path = found.save(tmp_path / "proof.npz")
+    problem, proof = storable()
+    path = proof.save(tmp_path / "proof.npz")
     content = path.read_bytes()
     for place in range(0, len(content), 3):
         damaged = bytearray(content)
@@ -133,12 +133,12 @@ def test_flipped_bits_never_crash_and_never_prove_anything_new(tmp_path):
         except ValueError:
             continue
         if verify(back, problem).valid:
-            np.testing.assert_array_equal(back.weights, found.weights)
+            np.testing.assert_array_equal(back.weights, proof.weights)
 
 
 def damaged_deflate(path):
-    _, found = storable()
-    found.save(path)
+    _, proof = storable()
+    proof.save(path)
     content = bytearray(path.read_bytes())
     with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
         start = archive.getinfo("weights.npy").header_offset
@@ -191,26 +191,26 @@ def test_what_is_not_of_a_certificate_is_not_read(tmp_path):
 
 
 def test_saving_does_not_write_through_a_link_left_in_the_folder(tmp_path):
-    _, found = storable()
+    _, proof = storable()
     victim = tmp_path / "victim"
     victim.write_text("mine")
     (tmp_path / f".proof.npz.{os.getpid()}").symlink_to(victim)
-    found.save(tmp_path / "proof.npz")
+    proof.save(tmp_path / "proof.npz")
     assert victim.read_text() == "mine"
 
 
 def test_many_may_save_to_the_same_place(tmp_path):
-    _, found = storable()
+    _, proof = storable()
     path = tmp_path / "proof.npz"
     with ThreadPoolExecutor(8) as pool:
-        saved = list(pool.map(lambda _: found.save(path), range(64)))
+        saved = list(pool.map(lambda _: proof.save(path), range(64)))
     assert saved == [path] * 64
-    assert Certificate.load(path).fingerprint == found.fingerprint
+    assert Certificate.load(path).fingerprint == proof.fingerprint
     assert os.listdir(tmp_path) == ["proof.npz"]
 
 
 def test_a_saved_proof_has_the_permissions_of_any_new_file(tmp_path):
-    _, found = storable()
+    _, proof = storable()
     plain = tmp_path / "plain"
     plain.touch()
-    assert found.save(tmp_path / "proof.npz").stat().st_mode == plain.stat().st_mode
+    assert proof.save(tmp_path / "proof.npz").stat().st_mode == plain.stat().st_mode

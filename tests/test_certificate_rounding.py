@@ -41,8 +41,8 @@ def test_weights_that_underflow_prove_nothing():
 
 @pytest.mark.parametrize("value", [5e-324, 1e-320, 1e-310])
 def test_multipliers_that_underflow_prove_nothing(value):
-    problem, found = storable()
-    assert verify(found, problem).valid
+    problem, proof = storable()
+    assert verify(proof, problem).valid
     assert not verify(claim_not_storable(problem, [0], [1], [value]), problem).valid
 
 

@@ -14,12 +14,12 @@ from simonides.estimate import Estimate
 
 
 def test_mean_and_standard_error_of_four_numbers():
-    found = Estimate.of_mean(np.array([1.0, 2.0, 4.0, 5.0]))
-    assert found.value == 3.0
+    estimate = Estimate.of_mean(np.array([1.0, 2.0, 4.0, 5.0]))
+    assert estimate.value == 3.0
     # deviations 4 + 1 + 1 + 4 = 10, over three degrees of freedom and four samples
-    assert found.stderr == pytest.approx(math.sqrt(10 / 3 / 4), rel=1e-15)
-    assert type(found.value) is float
-    assert type(found.stderr) is float
+    assert estimate.stderr == pytest.approx(math.sqrt(10 / 3 / 4), rel=1e-15)
+    assert type(estimate.value) is float
+    assert type(estimate.stderr) is float
 
 
 def test_one_sample_says_nothing_of_its_error():
@@ -34,8 +34,8 @@ def test_no_samples_have_no_mean():
 def test_standard_error_covers_as_often_as_it_should():
     rng = np.random.default_rng(3)
     samples = rng.exponential(size=(2000, 200))
-    found = [Estimate.of_mean(row) for row in samples]
-    off = np.array([(e.value - 1.0) / e.stderr for e in found])
+    estimates = [Estimate.of_mean(row) for row in samples]
+    off = np.array([(e.value - 1.0) / e.stderr for e in estimates])
     # 95% of them within 1.96 standard errors; the rate's own error is 0.5%, skewness costs 1%
     assert np.mean(np.abs(off) < 1.96) == pytest.approx(0.95, abs=4 * 0.005 + 0.01)
 

@@ -51,14 +51,14 @@ def room(module: str) -> int:
 
 
 def imports(path: Path) -> set[str]:
-    found = set()
+    modules = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the direction"
-            found |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return {name for name in found if name.split(".")[0] == "simonides"}
+            modules |= {f"{node.module}.{alias.name}" for alias in node.names}
+    return {name for name in modules if name.split(".")[0] == "simonides"}
 
 
 def wrong_way(path: Path, package: Path) -> list[str]:

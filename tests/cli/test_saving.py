@@ -140,8 +140,8 @@ def test_bounds_that_are_not_known_are_not_printed_as_numbers(printed):
 
 
 def test_the_margin_of_a_bounded_rank_is_called_so(printed):
-    found = printed(dim=20, facts=30, rank=10)
-    assert "largest normalised margin at this rank at least " in found
+    text = printed(dim=20, facts=30, rank=10)
+    assert "largest normalised margin at this rank at least " in text
     with pytest.raises(BadArgumentError, match="--largest-margin"):
         printed(dim=20, facts=30, rank=10, largest_margin=True)
 

@@ -39,9 +39,9 @@ def spec(tmp_path):
 @pytest.mark.slow
 def test_run_status_and_export_agree(spec, tmp_path):
     out, file = str(tmp_path / "run"), tmp_path / "rows.csv"
-    found = answer("run", spec, "--out", out, "--workers", "1")
-    assert (found["done"], found["failed"], found["total"]) == (8, 0, 8)
-    assert answer("status", out) == found
+    tally = answer("run", spec, "--out", out, "--workers", "1")
+    assert (tally["done"], tally["failed"], tally["total"]) == (8, 0, 8)
+    assert answer("status", out) == tally
     exported = answer("export", out, str(file))
     assert (exported["done"], exported["rows"], exported["file"]) == (8, 8, str(file))
     with file.open() as read:

@@ -39,12 +39,12 @@ def test_scores_are_counted_as_they_are_defined(kind):
     weights = np.random.default_rng(0).standard_normal((8, 8))
     laws = score_laws(problem, weights)
     inside = [-np.inf, *SCORE_EDGES, np.inf]
-    for found, scores in zip(
+    for law, scores in zip(
         (laws.target, laws.best_rival, laws.rival), dense_scores(problem, weights), strict=True
     ):
-        assert np.array_equal(found.counts, np.histogram(scores, inside)[0])
-        assert found.mean == pytest.approx(scores.mean(), abs=1e-6)  # single precision
-        assert found.std == pytest.approx(scores.std(), rel=1e-6)
+        assert np.array_equal(law.counts, np.histogram(scores, inside)[0])
+        assert law.mean == pytest.approx(scores.mean(), abs=1e-6)  # single precision
+        assert law.std == pytest.approx(scores.std(), rel=1e-6)
 
 
 def test_scores_beyond_the_bins_are_counted_at_the_ends():
@@ -82,7 +82,7 @@ def test_threads_of_a_process_do_not_mix_their_instances():
     ]
     expected = [measure(task).accuracy for task in tasks]
     with ThreadPoolExecutor(4) as pool:
-        assert [found.accuracy for found in pool.map(measure, tasks)] == expected
+        assert [measurement.accuracy for measurement in pool.map(measure, tasks)] == expected
 
 
 @pytest.mark.parametrize("weights", [np.zeros((3, 3)), np.full((3, 3), np.nan)])
@@ -118,25 +118,25 @@ def test_every_solver_is_measured_and_is_a_pure_function(problem, solver, option
 def test_a_row_says_what_the_solver_found():
     problem = TASK.draw(40)
     expected = cross_entropy(problem, threads=1, seed=TASK.solver_seed)
-    found = measure(TASK)
-    assert found.recalled == expected.recalled
-    assert found.accuracy == expected.recalled / 40
-    assert found.loss == expected.loss
-    assert found.outcome == expected.status
-    assert found.norm == np.linalg.norm(expected.weights)
+    measurement = measure(TASK)
+    assert measurement.recalled == expected.recalled
+    assert measurement.accuracy == expected.recalled / 40
+    assert measurement.loss == expected.loss
+    assert measurement.outcome == expected.status
+    assert measurement.norm == np.linalg.norm(expected.weights)
     values = np.linalg.svd(expected.weights, compute_uv=False)
-    assert found.singular_values == pytest.approx(values * np.sqrt(10) / found.norm)
+    assert measurement.singular_values == pytest.approx(values * np.sqrt(10) / measurement.norm)
     targets, best, _ = dense_scores(problem, expected.weights)
-    assert found.target_mean == pytest.approx(targets.mean())
-    assert (targets > best).sum() == found.recalled
-    assert found.rival_counts.sum() == 40 * 39
+    assert measurement.target_mean == pytest.approx(targets.mean())
+    assert (targets > best).sum() == measurement.recalled
+    assert measurement.rival_counts.sum() == 40 * 39
 
 
 def test_a_verdict_comes_with_its_bracket():
     task = replace(TASK, facts=15, solver="margin", options=(("margin_gap", 0.01),))
-    found, expected = measure(task), decide(task.draw(15), margin_gap=0.01, threads=1)
-    assert (found.outcome, found.loss) == ("storable", None)
-    assert (found.margin_lower, found.margin_upper) == (
+    measurement, expected = measure(task), decide(task.draw(15), margin_gap=0.01, threads=1)
+    assert (measurement.outcome, measurement.loss) == ("storable", None)
+    assert (measurement.margin_lower, measurement.margin_upper) == (
         expected.margin_lower,
         expected.margin_upper,
     )
@@ -152,10 +152,10 @@ def test_only_cross_entropies_are_losses():
 def test_a_threshold_is_that_of_the_instance(fraction):
     task = replace(TASK, dim=6, facts=None, solver="threshold", rank_fraction=fraction)
     expected = threshold(task.draw, guess=10, rank=task.rank)
-    found = measure(task)
-    assert found.threshold == expected.facts
-    assert found.left_open is not None
-    assert found.accuracy is None
+    measurement = measure(task)
+    assert measurement.threshold == expected.facts
+    assert measurement.left_open is not None
+    assert measurement.accuracy is None
     assert tables([attempt(task)])[1].num_rows == 0
 
 

@@ -173,8 +173,8 @@ def test_loads_become_facts():
 def test_relative_loads_are_in_units_of_the_capacity_at_that_rank():
     asked = spec(facts=[], relative_loads=[0.5, 2], dims=[30], rank_fractions=[0.2, 1],
                  solvers=["cross_entropy"], instances=1)  # fmt: skip
-    found = {(task.rank, task.facts) for task in expand(asked)}
-    assert found == {
+    sizes = {(task.rank, task.facts) for task in expand(asked)}
+    assert sizes == {
         (rank, round(share * capacity(30, rank=rank).facts))
         for rank in (6, None)
         for share in (0.5, 2)

@@ -309,8 +309,8 @@ def test_an_export_to_nowhere_is_refused(kept, tmp_path):
 
 def test_the_documented_one_liners_open_a_run(kept):
     assert len(pd.read_parquet(kept / "rows")) == 6
-    found = duckdb.sql(f"SELECT avg(accuracy) FROM '{kept}/rows/*.parquet'").fetchall()[0][0]
-    assert found == pytest.approx(sum(rows(kept)["accuracy"].to_pylist()) / 6)
+    mean = duckdb.sql(f"SELECT avg(accuracy) FROM '{kept}/rows/*.parquet'").fetchall()[0][0]
+    assert mean == pytest.approx(sum(rows(kept)["accuracy"].to_pylist()) / 6)
 
 
 _KILLED_WHILE_WRITING = """
@@ -329,8 +329,8 @@ def test_the_one_liners_pass_over_what_a_killed_writer_left(kept):
     (left,) = leftovers(kept / "rows")
     assert left.read_bytes() == b"half of it"
     assert len(pd.read_parquet(kept / "rows")) == 6
-    found = duckdb.sql(f"SELECT count(*) FROM '{kept}/rows/*.parquet'").fetchall()
-    assert found == [(6,)]
+    mean = duckdb.sql(f"SELECT count(*) FROM '{kept}/rows/*.parquet'").fetchall()
+    assert mean == [(6,)]
 
 
 def test_arrays_are_the_schema_s(kept):

@@ -24,14 +24,14 @@ GPT2 = {
 
 def entries(tensors: dict) -> dict:
     """Return the header's entries, one tensor's bytes after the other's."""
-    found, start = {}, 0
+    header, start = {}, 0
     for name, (kind, shape) in tensors.items():
         size = BYTES[kind]
         for number in shape:
             size *= number
-        found[name] = {"dtype": kind, "shape": shape, "data_offsets": [start, start + size]}
+        header[name] = {"dtype": kind, "shape": shape, "data_offsets": [start, start + size]}
         start += size
-    return found
+    return header
 
 
 def write(path: Path, tensors: dict) -> Path:

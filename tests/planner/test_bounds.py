@@ -29,11 +29,11 @@ def made(*layers: Layer, vocabulary: int | None = 1000) -> Model:
     ],
 )
 def test_a_bound_is_the_capacity_at_fixed_candidates(setting):
-    found, answer = bound(setting), capacity_of(setting)
-    assert found.facts == pytest.approx(answer.facts, rel=1e-12)
-    assert found.facts_stderr == pytest.approx(answer.facts_stderr, rel=1e-12)
-    assert found.price == answer.statistical_dimension
-    assert found.bits_per_parameter == pytest.approx(answer.bits_per_parameter, rel=1e-12)
+    quick, answer = bound(setting), capacity_of(setting)
+    assert quick.facts == pytest.approx(answer.facts, rel=1e-12)
+    assert quick.facts_stderr == pytest.approx(answer.facts_stderr, rel=1e-12)
+    assert quick.price == answer.statistical_dimension
+    assert quick.bits_per_parameter == pytest.approx(answer.bits_per_parameter, rel=1e-12)
 
 
 def test_a_model_of_endless_shapes_is_refused():

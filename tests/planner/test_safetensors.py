@@ -15,8 +15,8 @@ FEW = {"a": ("F32", [2, 3]), "b": ("U8", [4])}
 
 def test_names_shapes_and_types(tmp_path):
     tensors = {"b": ("I64", [3]), "a.weight": ("BF16", [2, 5]), "scalar": ("F32", [])}
-    found = read_header(str(write(tmp_path / "x.safetensors", tensors)))
-    assert found == {
+    header = read_header(str(write(tmp_path / "x.safetensors", tensors)))
+    assert header == {
         "a.weight": Tensor((2, 5), is_float=True),
         "b": Tensor((3,), is_float=False),
         "scalar": Tensor((), is_float=True),

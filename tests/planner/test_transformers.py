@@ -37,16 +37,16 @@ def modules(kind: str) -> tuple[Counter, dict]:
     front = transformers.AutoModelForCausalLM if has_head else transformers.AutoModel
     with torch.device("meta"):
         model = front.from_config(config)
-    found: Counter = Counter()
+    counts: Counter = Counter()
     for name, module in model.named_modules():
         if name == "lm_head" and config.tie_word_embeddings:
             continue
         pattern = re.sub(r"\b\d+\b", "*", name)
         if isinstance(module, torch.nn.Linear):
-            found[pattern, module.in_features, module.out_features] += 1
+            counts[pattern, module.in_features, module.out_features] += 1
         elif isinstance(module, transformers.pytorch_utils.Conv1D):
-            found[pattern, module.nx, module.nf] += 1
-    return found, config.to_dict()
+            counts[pattern, module.nx, module.nf] += 1
+    return counts, config.to_dict()
 
 
 @pytest.mark.slow

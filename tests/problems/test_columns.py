@@ -71,10 +71,10 @@ def test_a_verdict_does_not_depend_on_units(side, decades, facts, seed):
     plain = decide(OriginalProblem.gaussian(facts, 6, seed=seed))
     assert plain.verdict is (Verdict.STORABLE if facts == 14 else Verdict.NOT_STORABLE)
     problem = stretched(facts, decades, side, seed)
-    found = decide(problem)
-    assert found.verdict is plain.verdict
-    assert found.solution.steps < 1.5 * plain.solution.steps + 5
-    assert verify(found.certificate, problem).valid
+    decision = decide(problem)
+    assert decision.verdict is plain.verdict
+    assert decision.solution.steps < 1.5 * plain.solution.steps + 5
+    assert verify(decision.certificate, problem).valid
 
 
 def shrunk(facts, size, *sides):
@@ -111,9 +111,9 @@ def test_weights_beyond_all_numbers_come_back_as_a_direction():
 @pytest.mark.parametrize("facts", [14, 26])
 def test_nor_on_one_tiny_unit(side, size, facts):
     problem = shrunk(facts, size, side)
-    found = decide(problem)
-    assert found.verdict is (Verdict.STORABLE if facts == 14 else Verdict.NOT_STORABLE)
-    assert verify(found.certificate, problem).valid
+    decision = decide(problem)
+    assert decision.verdict is (Verdict.STORABLE if facts == 14 else Verdict.NOT_STORABLE)
+    assert verify(decision.certificate, problem).valid
 
 
 @pytest.mark.filterwarnings("error")
@@ -123,8 +123,8 @@ def test_nor_on_one_tiny_unit(side, size, facts):
     [(1e-150, None), (1e-155, 0.5), (1e-162, None), (1e-200, 0.5), (1e-300, None), (1e-320, 0.5)],
 )
 def test_units_beyond_the_range_of_proofs_never_turn_a_verdict(sides, size, margin_gap):
-    found = decide(shrunk(14, size, *sides), margin_gap=margin_gap, max_steps=100)
-    assert found.verdict in {Verdict.STORABLE, Verdict.UNDECIDED}
+    decision = decide(shrunk(14, size, *sides), margin_gap=margin_gap, max_steps=100)
+    assert decision.verdict in {Verdict.STORABLE, Verdict.UNDECIDED}
     full = decide(shrunk(26, size, *sides), max_steps=100)
     assert full.verdict in {Verdict.NOT_STORABLE, Verdict.UNDECIDED}
 

@@ -78,11 +78,11 @@ def test_kept_or_drawn_anew_and_against_dense_arithmetic(facts, candidates, thre
     rivals = np.array([problem.rivals(i) for i in range(facts)])
     sizes = np.sqrt(np.sum(problem.target_outputs**2, axis=1)[:, None] + np.sum(rivals**2, axis=2))
     expected = {(int(i), int(j) + 1) for i, j in np.argwhere(gaps <= threshold * sizes)}
-    found = list(zip(kept.pairs.facts.tolist(), kept.pairs.rivals.tolist(), strict=True))
-    assert len(found) == len(expected)
-    assert set(found) == expected
+    pairs = list(zip(kept.pairs.facts.tolist(), kept.pairs.rivals.tolist(), strict=True))
+    assert len(pairs) == len(expected)
+    assert set(pairs) == expected
     for measured, exact in ((kept.gaps, gaps), (kept.sizes, sizes)):
-        there = [exact[fact, rival - 1] for fact, rival in found]
+        there = [exact[fact, rival - 1] for fact, rival in pairs]
         np.testing.assert_allclose(measured, there, rtol=1e-12, atol=1e-13)
     assert kept.recalled == np.count_nonzero((gaps > 0).all(axis=1))
     recall = drawn_anew(problem).recall(images)
@@ -93,7 +93,7 @@ def test_kept_or_drawn_anew_and_against_dense_arithmetic(facts, candidates, thre
         recall = one.recall(images[some], facts=some)
         assert recall.recalled == np.count_nonzero((gaps[some] > 0).all(axis=1))
         assert recall.smallest_gap == pytest.approx(gaps[some].min(), rel=1e-12)
-    for (fact, rival), vector in zip(found, kept.pairs.table[kept.pairs.index], strict=True):
+    for (fact, rival), vector in zip(pairs, kept.pairs.table[kept.pairs.index], strict=True):
         np.testing.assert_array_equal(vector, problem.rivals(fact)[rival - 1])
 
 

@@ -222,11 +222,11 @@ def test_scan_against_dense_arithmetic(facts, candidates, threshold):
     images = problem.inputs @ np.random.default_rng(8).standard_normal((3, 4)).T
     scan = problem.scan(images, threshold)
     close, recalled, smallest = naive(problem, images, threshold)
-    found = list(zip(scan.pairs.facts.tolist(), scan.pairs.rivals.tolist(), strict=True))
-    assert len(found) == len(set(found)) == len(scan.pairs)
-    assert found == sorted(found)
-    assert set(found) == set(close)
-    np.testing.assert_allclose(scan.gaps, [close[pair] for pair in found], rtol=1e-12, atol=1e-13)
+    pairs = list(zip(scan.pairs.facts.tolist(), scan.pairs.rivals.tolist(), strict=True))
+    assert len(pairs) == len(set(pairs)) == len(scan.pairs)
+    assert pairs == sorted(pairs)
+    assert set(pairs) == set(close)
+    np.testing.assert_allclose(scan.gaps, [close[pair] for pair in pairs], rtol=1e-12, atol=1e-13)
     assert scan.recalled == recalled
     np.testing.assert_array_equal(
         scan.pairs.table[scan.pairs.index], problem.outputs[scan.pairs.rivals]

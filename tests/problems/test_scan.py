@@ -54,8 +54,8 @@ def assert_agrees_with_dense(problem, images, threshold):
     """Compare a scan with dense arithmetic; pairs that rounding cannot tell may go either way."""
     scan = problem.scan(images, threshold)
     gaps, sizes = dense(problem, images)
-    found = list(zip(scan.pairs.facts.tolist(), scan.pairs.rivals.tolist(), strict=True))
-    assert len(set(found)) == len(found)
+    pairs = list(zip(scan.pairs.facts.tolist(), scan.pairs.rivals.tolist(), strict=True))
+    assert len(set(pairs)) == len(pairs)
     # A gap is a sum of dim_out products: off by so much per unit of size, at most.
     blur = 4 * (problem.dim_out + 4) * 2.0**-53
     unsure = {
@@ -64,8 +64,8 @@ def assert_agrees_with_dense(problem, images, threshold):
     }
     certain = {p for p, gap in gaps.items() if gap < threshold * sizes[p] - unsure[p]}
     possible = {p for p, gap in gaps.items() if gap <= threshold * sizes[p] + unsure[p]}
-    assert certain <= set(found) <= possible
-    for pair, gap, size in zip(found, scan.gaps, scan.sizes, strict=True):
+    assert certain <= set(pairs) <= possible
+    for pair, gap, size in zip(pairs, scan.gaps, scan.sizes, strict=True):
         assert abs(gap - gaps[pair]) <= unsure[pair]
         assert size == pytest.approx(sizes[pair], rel=1e-13)
     losers = {fact for (fact, _), gap in gaps.items() if gap <= 0}

@@ -19,8 +19,8 @@ def proof_about(problem, solution, whitening):
     """What was found in whitened coordinates, as a certificate about the original problem."""
     if solution.multipliers is None:
         return claim_storable(problem, whitening.weights_back(solution.weights))
-    found = solution.multipliers
-    return claim_not_storable(problem, found.facts, found.rivals, found.values)
+    multipliers = solution.multipliers
+    return claim_not_storable(problem, multipliers.facts, multipliers.rivals, multipliers.values)
 
 
 def margins(problem, weights):
@@ -52,15 +52,16 @@ def weighted_sum(problem, facts, rivals, values):
 def test_multipliers_carry_over(spread):
     _, problem = skewed(40, 4, spread=spread, seed=0)
     white, whitening = whitened(problem)
-    found = feasibility(white, tolerance=1e-9 / whitening.condition).multipliers
+    solution = feasibility(white, tolerance=1e-9 / whitening.condition).multipliers
     inside, outside = (
-        weighted_sum(one, found.facts, found.rivals, found.values) for one in (white, problem)
+        weighted_sum(one, solution.facts, solution.rivals, solution.values)
+        for one in (white, problem)
     )
     expected = whitening.of_outputs.matrix @ outside @ whitening.of_inputs.matrix
-    scale = found.values.sum()
+    scale = solution.values.sum()
     np.testing.assert_allclose(inside, expected, atol=1e-13 * whitening.condition * scale)
     # A tolerance smaller by the condition number leaves no doubt about the proof.
-    proof = claim_not_storable(problem, found.facts, found.rivals, found.values)
+    proof = claim_not_storable(problem, solution.facts, solution.rivals, solution.values)
     assert verify(proof, problem, tolerance=1e-9).valid
 
 
@@ -98,9 +99,9 @@ def test_storability_does_not_change(facts, dim_in, dim_out, candidates, spread)
         expected = decide(straight).verdict
         assert expected is not Verdict.UNDECIDED
         white, whitening = whitened(problem)
-        found = decide(white)
-        assert found.verdict is expected
-        proof = proof_about(problem, found.solution, whitening)
+        decision = decide(white)
+        assert decision.verdict is expected
+        proof = proof_about(problem, decision.solution, whitening)
         assert str(proof.claim) == str(expected)
         assert verify(proof, problem, tolerance=1e-8).valid
         if spread == 3:  # within reach as it is
@@ -133,7 +134,7 @@ def test_what_was_out_of_reach_is_decided():
     for seed in range(3):
         _, problem = skewed(36, 10, spread=1e4, seed=seed)
         white, whitening = whitened(problem)
-        found = decide(white, tolerance=1e-10)  # to spare for the way back
-        assert found.verdict is not Verdict.UNDECIDED
-        assert found.solution.steps < 40
-        assert verify(proof_about(problem, found.solution, whitening), problem).valid
+        decision = decide(white, tolerance=1e-10)  # to spare for the way back
+        assert decision.verdict is not Verdict.UNDECIDED
+        assert decision.solution.steps < 40
+        assert verify(proof_about(problem, decision.solution, whitening), problem).valid

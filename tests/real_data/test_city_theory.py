@@ -29,17 +29,17 @@ def atlas():
 def test_labels_that_are_drawn_evenly_are_what_theory_is_about(atlas):
     directions = [part.shape[1] for part in atlas.whitened]
     assert directions == [DIM, COUNTRIES - 1]
-    found = cities.expected(atlas)
-    assert found["true"] is None
-    assert found["drawn evenly"] == capacity(DIM, COUNTRIES - 1, candidates=COUNTRIES).facts
+    expected = cities.expected(atlas)
+    assert expected["true"] is None
+    assert expected["drawn evenly"] == capacity(DIM, COUNTRIES - 1, candidates=COUNTRIES).facts
 
 
 def test_two_large_countries_bind_before_all_six(atlas):
     sizes = np.sort(np.bincount(atlas.world.home))[::-1]
     two = capacity(DIM, COUNTRIES - 1, candidates=2).facts * CITIES / sizes[:2].sum()
-    found = cities.expected(atlas)
-    assert found["shuffled"] == pytest.approx(two)
-    assert two < found["drawn evenly"]
+    expected = cities.expected(atlas)
+    assert expected["shuffled"] == pytest.approx(two)
+    assert two < expected["drawn evenly"]
 
 
 def test_labels_keep_what_they_say_they_keep(atlas):
@@ -92,9 +92,9 @@ def test_a_part_asks_some_of_what_the_whole_asks(atlas):
 
 
 def test_where_a_part_cannot_be_stored_the_whole_cannot(atlas):
-    found = decide(atlas.part("shuffled", CITIES, 2), threads=1)
-    assert str(found.verdict) == "not-storable"
-    assert verify(found.certificate, atlas.part("shuffled", CITIES, 2)).valid
+    decision = decide(atlas.part("shuffled", CITIES, 2), threads=1)
+    assert str(decision.verdict) == "not-storable"
+    assert verify(decision.certificate, atlas.part("shuffled", CITIES, 2)).valid
     row = cities.part_decision(atlas, "shuffled", CITIES, 2)
     assert (row["countries"], row["verdict"]) == (2, "not-storable")
     assert row["inside"] == np.sort(np.bincount(atlas.world.home))[-2:].sum()

@@ -15,14 +15,14 @@ SIGMAS = 4
 
 @pytest.mark.parametrize("candidates", [2, 3, 30, 300])
 def test_equal_lengths_cost_what_theory_says(candidates):
-    found = price(np.full(5, 2.5), candidates, np.random.default_rng(0), samples=4000)
-    assert abs(found.value - statistical_dimension(candidates)) < SIGMAS * found.stderr
+    cost = price(np.full(5, 2.5), candidates, np.random.default_rng(0), samples=4000)
+    assert abs(cost.value - statistical_dimension(candidates)) < SIGMAS * cost.stderr
 
 
 def test_two_candidates_cost_half_a_parameter_whatever_their_lengths():
     # The cone is a half-space.
-    found = price(np.array([0.1, 1.0, 30.0]), 2, np.random.default_rng(1), samples=4000)
-    assert abs(found.value - 0.5) < SIGMAS * found.stderr
+    cost = price(np.array([0.1, 1.0, 30.0]), 2, np.random.default_rng(1), samples=4000)
+    assert abs(cost.value - 0.5) < SIGMAS * cost.stderr
 
 
 def test_a_target_of_no_length_has_to_keep_every_rival_low():

@@ -36,15 +36,15 @@ def test_rows_of_tokens_are_what_the_example_writes():
     for row in rows:
         assert list(row) == list(written), (row["dim"], row["outputs"])
         by_lengths = Estimate(row["theory_lengths"], row["theory_lengths_stderr"])
-        found = [Threshold(facts, 0, 5, 1.0) for facts in row["thresholds"]]
-        again = tokens.summary(row["dim"], row["outputs"], found, by_lengths)
+        thresholds = [Threshold(facts, 0, 5, 1.0) for facts in row["thresholds"]]
+        again = tokens.summary(row["dim"], row["outputs"], thresholds, by_lengths)
         assert {key: again[key] for key in ("instances", "mean", "stderr", "theory")} == (
             pytest.approx({key: row[key] for key in ("instances", "mean", "stderr", "theory")})
         )
 
 
 def test_rows_of_cities_are_what_the_example_writes():
-    found = published.read()["cities"]
+    results = published.read()["cities"]
     few = np.random.default_rng(0)
     atlas = SimpleNamespace(
         problem=lambda _labels, facts, whitened: OriginalProblem(
@@ -55,14 +55,14 @@ def test_rows_of_cities_are_what_the_example_writes():
     assert [row["asked"] for row in written] == [4, 400]
     assert {row["max_steps"] for row in written} == {60}
     asked = [(labels, facts) for labels, trials in cities.TRIALS.items() for facts in trials]
-    assert [(row["labels"], row["asked"]) for row in found["decisions"]] == asked
-    for row in found["decisions"]:
+    assert [(row["labels"], row["asked"]) for row in results["decisions"]] == asked
+    for row in results["decisions"]:
         assert list(row) == list(written[0])
         assert row["steps"] <= row["max_steps"] == cities.MAX_STEPS
         assert (row["recalled"] == row["asked"]) == (row["verdict"] == "storable")
     parts = [(labels, *part) for labels, parts in cities.PARTS.items() for part in parts]
-    assert [(row["labels"], row["countries"], row["asked"]) for row in found["parts"]] == parts
-    assert {row["verdict"] for row in found["parts"]} == {"not-storable"}
+    assert [(row["labels"], row["countries"], row["asked"]) for row in results["parts"]] == parts
+    assert {row["verdict"] for row in results["parts"]} == {"not-storable"}
 
 
 @pytest.mark.slow

@@ -57,7 +57,7 @@ def planted():
 def written(tmp_path_factory):
     out = tmp_path_factory.mktemp("report")
     tables = planted()
-    found = Reproduction(
+    reproduction = Reproduction(
         PLANS["quick"],
         [FIGURES[name] for name in tables],
         tables,
@@ -67,7 +67,7 @@ def written(tmp_path_factory):
         {"accuracy-1": 12.5, "claims": 3.0},
         {"accuracy-1": 2345.6},
     )
-    return write_report(out, found), tables
+    return write_report(out, reproduction), tables
 
 
 @pytest.mark.slow
@@ -119,10 +119,10 @@ def test_signals_have_a_part_of_their_own(tmp_path):
     claim = PaperClaim(
         "skip", "It stays apart", "0.9", "0.91", Agreement.AGREES, "signal", topic="signal"
     )
-    found = Reproduction(
+    reproduction = Reproduction(
         PLANS["quick"], [FIGURES["signal-skip"]], {"signal-skip": tables}, [*CLAIMS, claim]
     )
-    text = write_report(tmp_path, found).read_text()
+    text = write_report(tmp_path, reproduction).read_text()
     storage, signals = text.split('<h2 id="signals">')
     assert "It is equal" in storage
     assert "It is equal" not in signals

@@ -25,12 +25,12 @@ def nameless(axes, legends):
 
 def twins(axes):
     """Return the looks that more than one curve of a panel has."""
-    found = [
+    looks = [
         (*_look(line), to_hex(line.get_markerfacecolor(), keep_alpha=True))
         for line, _ in _lines(axes)
         if not _is_reference(axes, line)
     ]
-    return sorted({str(look) for look in found if found.count(look) > 1})
+    return sorted({str(look) for look in looks if looks.count(look) > 1})
 
 
 def assert_fits_a_page(picture):

@@ -142,22 +142,22 @@ def test_the_load_is_extrapolated_and_what_that_is_worth_is_said(results):
     theory = [predicted("original", dim, None) for dim in (5, 8)]
     loads = np.array(theory) * np.log(theory) / dims**2
     _, expected = np.polyfit(1 / np.log(dims), loads, 1)  # two points: weights do not matter
-    found = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i))
-    assert f"the same fit to finite-size theory leads to {expected:.3f}" in found.found
-    assert f"misses by {expected - 0.5:+.3f}" in found.found
-    assert "contradicts 1/2 (original, decoupled)" in found.found
-    assert found.verdict is Agreement.AGREES
+    outcome = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i))
+    assert f"the same fit to finite-size theory leads to {expected:.3f}" in outcome.found
+    assert f"misses by {expected - 0.5:+.3f}" in outcome.found
+    assert "contradicts 1/2 (original, decoupled)" in outcome.found
+    assert outcome.verdict is Agreement.AGREES
 
     # Loads that lie on a line to 1/2 are extrapolated to 1/2, and are not those of theory.
-    found = claim(lambda _, dim, i: solved(0.5 + 1 / np.log(dim), dim) * noise(i))
-    assert "1/2 is within 3 standard errors" in found.found
-    assert "a = 0.5" in found.found
-    assert found.verdict is Agreement.DISAGREES
+    outcome = claim(lambda _, dim, i: solved(0.5 + 1 / np.log(dim), dim) * noise(i))
+    assert "1/2 is within 3 standard errors" in outcome.found
+    assert "a = 0.5" in outcome.found
+    assert outcome.verdict is Agreement.DISAGREES
 
     # Right on average over the dimensions, but with another trend.
     tilted = {5: 1.01, 8: 0.99}
-    found = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i) * tilted[dim])
-    assert found.verdict is Agreement.IN_PART
+    outcome = claim(lambda kind, dim, i: predicted(kind, dim, None) * noise(i) * tilted[dim])
+    assert outcome.verdict is Agreement.IN_PART
 
 
 def test_thresholds_that_differ_are_told_apart(results):
@@ -270,10 +270,10 @@ class Left(Changed):
         self._sweep, self._keep = sweep, keep
 
     def rows(self, sweep, **columns):
-        found = super().rows(sweep)
+        rows = super().rows(sweep)
         if sweep == self._sweep:
-            found = [row for place, row in enumerate(found) if self._keep(place, row)]
-        return where(found, **columns)
+            rows = [row for place, row in enumerate(rows) if self._keep(place, row)]
+        return where(rows, **columns)
 
 
 LOSSES = {
@@ -324,9 +324,9 @@ def claims_that_need(sweep, results):
 )
 def test_what_nothing_was_measured_for_is_not_decided(results, sweep, names):
     claims = claims_that_need(sweep, Left(results, sweep, LOSSES["all"]))
-    found = {claim.name for claim in claims if claim.verdict is Agreement.UNDECIDED}
+    sizes = {claim.name for claim in claims if claim.verdict is Agreement.UNDECIDED}
     few = {"equal-spectra"}  # which three instances cannot decide anyhow
-    assert found - few == names
+    assert sizes - few == names
 
 
 @pytest.mark.parametrize(

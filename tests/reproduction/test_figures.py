@@ -188,8 +188,8 @@ def test_thresholds_are_the_means_of_the_rows(results):
 
 def test_the_difference_is_that_of_the_two_thresholds(results):
     excess = results.tables(FIGURES["difference"])["measured"].where("dim", 8.0)["excess"][0]
-    found = results.tables(FIGURES["C.1"])["measured"].where("dim", 8.0)
-    original, decoupled = (found.where("decoupled", code)["facts"][0] for code in (0.0, 1.0))
+    thresholds = results.tables(FIGURES["C.1"])["measured"].where("dim", 8.0)
+    original, decoupled = (thresholds.where("decoupled", code)["facts"][0] for code in (0.0, 1.0))
     assert excess == pytest.approx(original / decoupled - 1)
 
 

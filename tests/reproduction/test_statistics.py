@@ -74,15 +74,15 @@ def test_chance_of_zero():
 def test_exponent_and_its_error():
     rng = np.random.default_rng(2)
     x = [10.0, 20.0, 40.0, 80.0]
-    found = [
+    exponents = [
         exponent(
             x, [Estimate(v**-0.5 * (1 + 0.01 * rng.standard_normal()), 0.01 * v**-0.5) for v in x]
         )
         for _ in range(200)
     ]
-    values = np.array([one.value for one in found])
-    assert values.mean() == pytest.approx(-0.5, abs=4 * found[0].stderr / np.sqrt(200))
-    assert values.std() == pytest.approx(found[0].stderr, rel=0.25)
+    values = np.array([one.value for one in exponents])
+    assert values.mean() == pytest.approx(-0.5, abs=4 * exponents[0].stderr / np.sqrt(200))
+    assert values.std() == pytest.approx(exponents[0].stderr, rel=0.25)
 
 
 def test_pooling_weighs_by_precision():
@@ -122,12 +122,12 @@ def test_two_one_sided_tests_err_as_often_as_they_say():
 
 
 def test_the_decoupled_volume_is_exact_and_the_original_s_is_smaller():
-    found = volumes(40_000)
-    for facts, (_, decoupled) in found.items():
+    estimates = volumes(40_000)
+    for facts, (_, decoupled) in estimates.items():
         assert is_near(decoupled, facts**-facts), facts
-    original, decoupled = found[3]
+    original, decoupled = estimates[3]
     assert original.value < decoupled.value - 3 * decoupled.stderr
-    assert is_near(found[2][0], 0.25)  # two facts: the signs of two independent scores
+    assert is_near(estimates[2][0], 0.25)  # two facts: the signs of two independent scores
 
 
 def law(row):
@@ -149,19 +149,19 @@ def parts(rng, shift, each, count=4):
 @pytest.mark.slow
 def test_laws_agree_only_if_they_are_near_and_instances_could_tell():
     rng = np.random.default_rng(6)
-    found = {
+    sizes = {
         (shift, each): compared(parts(rng, shift, each), law)
         for shift in (0.0, 0.1, 1.0)
         for each in (4, 9)
     }
-    assert found[0.0, 9].verdict is Agreement.AGREES
-    assert found[0.1, 9].verdict is Agreement.IN_PART  # told apart, but near
-    assert found[1.0, 9].verdict is Agreement.DISAGREES
+    assert sizes[0.0, 9].verdict is Agreement.AGREES
+    assert sizes[0.1, 9].verdict is Agreement.IN_PART  # told apart, but near
+    assert sizes[1.0, 9].verdict is Agreement.DISAGREES
     # As far apart as four can be is p = 0.029: no reason to call them different at 0.01.
     for shift in (0.0, 0.1, 1.0):
-        assert found[shift, 4].verdict is Agreement.UNDECIDED
-        assert "for want of instances enough" in found[shift, 4].words
-        assert "for want of" not in found[shift, 9].words
+        assert sizes[shift, 4].verdict is Agreement.UNDECIDED
+        assert "for want of instances enough" in sizes[shift, 4].words
+        assert "for want of" not in sizes[shift, 9].words
 
 
 @pytest.mark.slow
@@ -173,9 +173,9 @@ def test_parts_with_few_instances_neither_agree_nor_disagree():
         (1.0, 0.0, Agreement.DISAGREES),
     ):
         both = parts(rng, shift, 9, 1) | {"few": parts(rng, shift_of_few, 4, 1)["part 0"]}
-        found = compared(both, law)
-        assert found.verdict is verdict
-        assert "too few instances to tell: few" in found.words
+        comparison = compared(both, law)
+        assert comparison.verdict is verdict
+        assert "too few instances to tell: few" in comparison.words
         one_sided = both | {"few": [row for row in both["few"] if row["problem"] == "original"]}
         assert compared(one_sided, law).verdict is verdict
         assert "few: nothing to compare (4 and 0)" in compared(one_sided, law).words
@@ -188,9 +188,9 @@ def test_laws_that_are_far_apart_for_noise_do_not_agree():
         for place in range(9):
             shift = 3 * rng.standard_normal() + (place == 0)
             spread["one"].append({"problem": problem, "law": instances(rng, 1, shift)[0]})
-    found = compared(spread, law)
-    assert float(found.words.split()[1]) > 0.1, found.words
-    assert found.verdict is Agreement.IN_PART
+    comparison = compared(spread, law)
+    assert float(comparison.words.split()[1]) > 0.1, comparison.words
+    assert comparison.verdict is Agreement.IN_PART
 
 
 def hebbian_rows(loads, ends, dim=25):
@@ -219,9 +219,9 @@ def test_the_slack_of_the_hebbian_rule_is_half_the_step_of_the_grid_there():
         (uneven, [0.02, 0.08, 0.02, 0.02], 0.06),
         (uneven, [0.08, 0.4], 0.32),
     ):
-        found = hebbian_threshold(hebbian_rows(loads, ends))
-        assert found.measured.value == pytest.approx(np.mean(ends))
-        assert found.step == pytest.approx(step)
+        estimate = hebbian_threshold(hebbian_rows(loads, ends))
+        assert estimate.measured.value == pytest.approx(np.mean(ends))
+        assert estimate.step == pytest.approx(step)
     # The same mean load, on a grid that is fine there and on one that is not.
     wide = [0.01, 0.02, 0.03, 0.09, 0.12]
     for loads, ends, verdict in (
@@ -251,9 +251,9 @@ def test_the_gap_is_fourfold_or_that_of_theory_or_neither(ratio, verdict, words)
     load = ratio * rule.measured.value
     facts = optimize.brentq(lambda p: p * np.log(p) - load * 25**2, 2, 10 * 25**2)
     tops = [{"problem": "original", "dim": 25, "threshold": facts + shift} for shift in (-0.1, 0.1)]
-    found = fourfold_gap(planted(hebbian=rows, thresholds=tops))
-    assert found.verdict is verdict, found
-    assert words in found.found
+    claim = fourfold_gap(planted(hebbian=rows, thresholds=tops))
+    assert claim.verdict is verdict, claim
+    assert words in claim.found
 
 
 def test_failures_of_the_hebbian_rule_in_clusters_leave_room_for_more_facts():
@@ -277,9 +277,9 @@ def test_a_line_and_its_errors():
     left = (values - at_zero - slope * x) / errors
     assert fits[-1].chi_square == pytest.approx(left @ left)
     error = fits[0].at_zero.stderr
-    found = np.array([one.at_zero.value for one in fits])
-    assert found.mean() == pytest.approx(0.5, abs=4 * error / np.sqrt(400))
-    assert found.std() == pytest.approx(error, rel=0.15)  # 4 deviations of a deviation of 400
+    intercepts = np.array([one.at_zero.value for one in fits])
+    assert intercepts.mean() == pytest.approx(0.5, abs=4 * error / np.sqrt(400))
+    assert intercepts.std() == pytest.approx(error, rel=0.15)  # 4 deviations of a deviation of 400
     assert np.mean([one.chi_square for one in fits]) == pytest.approx(2, abs=0.4)
     assert fits[0].degrees == 2
 
@@ -296,12 +296,12 @@ def test_spectra_are_compared_where_instances_can_tell():
         ]
 
     few, many = rows(100, 4, 1.0), rows(50, 9, 1.3)
-    found = spectra(planted(spectra=few + many, regimes=[]))
-    assert "κ = 0.5, d = 50: " in found.found
-    assert found.verdict is Agreement.DISAGREES
-    found = spectra(planted(spectra=few, regimes=[]))
-    assert "κ = 0.5, d = 100: " in found.found
-    assert found.verdict is Agreement.UNDECIDED
+    claim = spectra(planted(spectra=few + many, regimes=[]))
+    assert "κ = 0.5, d = 50: " in claim.found
+    assert claim.verdict is Agreement.DISAGREES
+    claim = spectra(planted(spectra=few, regimes=[]))
+    assert "κ = 0.5, d = 100: " in claim.found
+    assert claim.verdict is Agreement.UNDECIDED
 
 
 @pytest.mark.parametrize(
@@ -326,8 +326,8 @@ def test_scores_on_and_off_target_are_compared(moved, verdict):
             counts, _ = np.histogram(drawn, SCORE_EDGES)
             row[f"{kind}_counts"] = np.concatenate(([0], counts, [0]))  # and those beyond the edges
         rows.append(row)
-    found = scores(planted(regimes=rows))
-    assert found.verdict is verdict, found.found
-    on, off = found.found.split("Off target")
+    claim = scores(planted(regimes=rows))
+    assert claim.verdict is verdict, claim.found
+    on, off = claim.found.split("Off target")
     for words, kind in ((on, "target"), (off, "rival")):
         assert ("(p = 0.0005" in words) == (kind == moved), words

@@ -41,8 +41,11 @@ def test_agreement_with_linear_programming(kind, dim_in, dim_out, candidates, si
                 facts, dim_in, dim_out, candidates=candidates, seed=100 * facts + seed
             )
             expected = linear_program_stores(problem)
-            found = proved_verdict(problem)
-            assert found is (Verdict.STORABLE if expected else Verdict.NOT_STORABLE), (facts, seed)
+            verdict = proved_verdict(problem)
+            assert verdict is (Verdict.STORABLE if expected else Verdict.NOT_STORABLE), (
+                facts,
+                seed,
+            )
             stored.append(expected)
     assert len(stored) >= 21
     assert min(stored.count(True), stored.count(False)) >= 4, stored
@@ -166,9 +169,9 @@ def test_two_outputs_follow_cover(kind, load):
     facts = round(load * parameters)
     stored = 0
     for seed in range(trials):
-        found = decide(KINDS[kind].gaussian(facts, dim_in, dim_out, candidates=2, seed=seed))
-        assert found.verdict is not Verdict.UNDECIDED
-        stored += found.verdict is Verdict.STORABLE
+        decision = decide(KINDS[kind].gaussian(facts, dim_in, dim_out, candidates=2, seed=seed))
+        assert decision.verdict is not Verdict.UNDECIDED
+        stored += decision.verdict is Verdict.STORABLE
     chance = cover(facts, parameters)
     # random rank-one matrices are in general position and have random signs: Cover is exact
     assert abs(stored / trials - chance) < 4 * np.sqrt(chance * (1 - chance) / trials)
@@ -263,7 +266,7 @@ def test_verdicts_on_prefixes_change_once(kind):
 def test_training_finds_small_ranks_where_steps_on_the_hinge_get_stuck(kind, facts, seed):
     problem = KINDS[kind].gaussian(facts, 25, seed=seed)
     assert low_rank(problem, 3, max_steps=400).recalled < facts
-    found = decide(problem, 3)
-    assert found.verdict is Verdict.STORABLE
-    assert verify(found.certificate, problem).valid
-    assert np.linalg.matrix_rank(found.solution.weights) == 3
+    decision = decide(problem, 3)
+    assert decision.verdict is Verdict.STORABLE
+    assert verify(decision.certificate, problem).valid
+    assert np.linalg.matrix_rank(decision.solution.weights) == 3

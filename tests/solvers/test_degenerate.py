@@ -162,9 +162,9 @@ def test_nearly_equal_outputs_give_no_wrong_verdict():
         for facts in (8, 26):
             inputs, outputs = gaussian_arrays(facts, 6, 1)
             outputs[1] = outputs[0] * (1 + closeness * outputs[1])
-            found = proved_verdict(OriginalProblem(inputs, outputs), max_steps=60)
+            verdict = proved_verdict(OriginalProblem(inputs, outputs), max_steps=60)
             if closeness >= 1e-6:
-                assert found is (Verdict.STORABLE if facts == 8 else Verdict.NOT_STORABLE)
+                assert verdict is (Verdict.STORABLE if facts == 8 else Verdict.NOT_STORABLE)
 
 
 @pytest.mark.slow

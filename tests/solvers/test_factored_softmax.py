@@ -28,12 +28,12 @@ def factors(rank=2, scale=1.0):
 
 
 def assert_as_the_product(problem, left, right, digits):
-    found = FactoredCrossEntropy(problem).at(left, right)
+    state = FactoredCrossEntropy(problem).at(left, right)
     whole = MeanCrossEntropy(problem).at(left @ right.T)
-    assert found.loss == pytest.approx(whole.loss, rel=digits)
-    assert found.recalled == whole.recalled
-    np.testing.assert_allclose(found.left, whole.gradient @ right, rtol=digits, atol=1e-13)
-    np.testing.assert_allclose(found.right, whole.gradient.T @ left, rtol=digits, atol=1e-13)
+    assert state.loss == pytest.approx(whole.loss, rel=digits)
+    assert state.recalled == whole.recalled
+    np.testing.assert_allclose(state.left, whole.gradient @ right, rtol=digits, atol=1e-13)
+    np.testing.assert_allclose(state.right, whole.gradient.T @ left, rtol=digits, atol=1e-13)
 
 
 @CASES
@@ -65,13 +65,13 @@ def test_scores_that_overflow_exponentials():
 def test_derivatives_against_finite_differences():
     problem = OriginalProblem.gaussian(30, 6, 5, candidates=12, seed=0)
     function, (left, right) = FactoredCrossEntropy(problem), factors(scale=0.5)
-    found = function.at(left, right)
+    state = function.at(left, right)
     for shift in np.eye(left.size).reshape(-1, *left.shape) * 1e-5:
         ahead, behind = (function.at(left + each, right).loss for each in (shift, -shift))
-        assert (ahead - behind) / 2e-5 == pytest.approx(found.left[shift > 0][0], abs=1e-8)
+        assert (ahead - behind) / 2e-5 == pytest.approx(state.left[shift > 0][0], abs=1e-8)
     for shift in np.eye(right.size).reshape(-1, *right.shape) * 1e-5:
         ahead, behind = (function.at(left, right + each).loss for each in (shift, -shift))
-        assert (ahead - behind) / 2e-5 == pytest.approx(found.right[shift > 0][0], abs=1e-8)
+        assert (ahead - behind) / 2e-5 == pytest.approx(state.right[shift > 0][0], abs=1e-8)
 
 
 @pytest.mark.parametrize("scale", [0.1, 1.0, 10.0])
@@ -82,10 +82,10 @@ def test_the_pull_is_that_of_the_right_factor_and_no_more_than_the_weights(scale
     for fact, x in enumerate(problem.inputs):
         one = OriginalProblem(x[None], problem.outputs, problem.targets[[fact]])
         expected += np.linalg.norm(MeanCrossEntropy(one).at(left @ right.T).gradient.T @ left)
-    found = FactoredCrossEntropy(problem).at(left, right)
-    assert found.pull == pytest.approx(expected / 40, rel=1e-10)
+    state = FactoredCrossEntropy(problem).at(left, right)
+    assert state.pull == pytest.approx(expected / 40, rel=1e-10)
     whole = MeanCrossEntropy(problem).at(left @ right.T)
-    assert found.pull <= whole.pull * np.linalg.norm(left, 2) * (1 + 1e-12)
+    assert state.pull <= whole.pull * np.linalg.norm(left, 2) * (1 + 1e-12)
 
 
 def test_single_precision_is_near():

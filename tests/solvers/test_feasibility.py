@@ -93,10 +93,12 @@ def test_multipliers_found_cancel(kind):
     solution = feasibility(problem)
     assert solution.status is Status.INFEASIBLE
     assert solution.recalled < 40
-    found = solution.multipliers
-    assert (found.values > 0).all()
+    multipliers = solution.multipliers
+    assert (multipliers.values > 0).all()
     total, weight = np.zeros((5, 5)), 0.0
-    for fact, rival, value in zip(found.facts, found.rivals, found.values, strict=True):
+    for fact, rival, value in zip(
+        multipliers.facts, multipliers.rivals, multipliers.values, strict=True
+    ):
         numbers, vectors = problem.competitors(fact)
         difference = problem.target_outputs[fact] - vectors[list(numbers).index(rival)]
         x = problem.inputs[fact]

@@ -46,8 +46,8 @@ def test_the_gradient_against_finite_differences(kind, facts, candidates, exact)
 def test_the_gradient_against_dense_arithmetic(kind, facts, candidates, scale, exact):
     problem, weights = make(kind, facts, candidates), weights_of(scale)
     expected = -residuals_of(problem, weights, exact) @ rows_of(problem, exact)
-    found = Hinge.at(HingeProblem(problem, map, exact), weights).gradient
-    np.testing.assert_allclose(found.ravel(), expected, rtol=1e-9, atol=1e-10)
+    state = Hinge.at(HingeProblem(problem, map, exact), weights).gradient
+    np.testing.assert_allclose(state.ravel(), expected, rtol=1e-9, atol=1e-10)
 
 
 @CASES
@@ -74,10 +74,12 @@ def test_residuals_are_multipliers_that_bound_any_margin(kind, facts, candidates
 def test_multipliers_are_those_of_the_problem_as_given(kind, facts, candidates, exact):
     problem, weights = make(kind, facts, candidates), weights_of(0.3)
     hinge = Hinge.at(HingeProblem(problem, map, exact), weights)
-    found = hinge.multipliers()
-    assert (found.values > 0).all()
+    multipliers = hinge.multipliers()
+    assert (multipliers.values > 0).all()
     total = np.zeros((3, 4))
-    for fact, rival, value in zip(found.facts, found.rivals, found.values, strict=True):
+    for fact, rival, value in zip(
+        multipliers.facts, multipliers.rivals, multipliers.values, strict=True
+    ):
         numbers, vectors = problem.competitors(fact)
         difference = problem.target_outputs[fact] - vectors[list(numbers).index(rival)]
         total += value * np.outer(difference, problem.inputs[fact])

@@ -116,15 +116,15 @@ def test_a_decision_returns_the_best_so_far_and_what_is_proved(name):
     whole = decide(problem, threads=1, **options)
     assert not whole.solution.interrupted
     verdicts = set()
-    for number, found in interrupted_anywhere(partial(decide, problem, threads=1, **options)):
-        assert found.solution.interrupted, number
-        assert np.isfinite(found.solution.weights).all()
-        assert found.verdict in {Verdict.UNDECIDED, whole.verdict}
-        if found.verdict is Verdict.UNDECIDED:
-            assert (found.margin_lower, found.margin_upper) == (-np.inf, np.inf)
+    for number, decision in interrupted_anywhere(partial(decide, problem, threads=1, **options)):
+        assert decision.solution.interrupted, number
+        assert np.isfinite(decision.solution.weights).all()
+        assert decision.verdict in {Verdict.UNDECIDED, whole.verdict}
+        if decision.verdict is Verdict.UNDECIDED:
+            assert (decision.margin_lower, decision.margin_upper) == (-np.inf, np.inf)
         else:
-            assert verify(found.certificate, problem).valid
-        verdicts.add(found.verdict)
+            assert verify(decision.certificate, problem).valid
+        verdicts.add(decision.verdict)
     assert Verdict.UNDECIDED in verdicts
 
 
@@ -138,9 +138,9 @@ def test_where_nothing_was_done_the_start_is_returned(monkeypatch):
     hebbian = problem.outputs.T @ (
         problem.inputs / np.linalg.norm(problem.inputs, axis=1, keepdims=True)
     )
-    found = decide(problem)
-    assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
-    ratios = found.solution.weights / hebbian
+    decision = decide(problem)
+    assert (decision.verdict, decision.solution.interrupted) == (Verdict.UNDECIDED, True)
+    ratios = decision.solution.weights / hebbian
     np.testing.assert_allclose(ratios, ratios[0, 0])
     assert ratios[0, 0] > 0
     start = np.eye(10)
@@ -157,11 +157,11 @@ def test_interrupting_the_verifier_leaves_it_undecided(facts, monkeypatch):
     problem = OriginalProblem.gaussian(facts, 5, seed=0)
     whole = decide(problem)
     monkeypatch.setattr("simonides.solvers.deciding.proof.verify", interrupted)
-    found = decide(problem)
-    assert found.verdict is Verdict.UNDECIDED
-    assert (found.certificate, found.solution.interrupted) == (None, True)
-    np.testing.assert_array_equal(found.solution.weights, whole.solution.weights)
-    assert found.solution.recalled == whole.solution.recalled
+    decision = decide(problem)
+    assert decision.verdict is Verdict.UNDECIDED
+    assert (decision.certificate, decision.solution.interrupted) == (None, True)
+    np.testing.assert_array_equal(decision.solution.weights, whole.solution.weights)
+    assert decision.solution.recalled == whole.solution.recalled
 
 
 def interrupted(*_, **__):
@@ -173,27 +173,27 @@ def test_interrupting_the_linear_program_keeps_what_the_search_found(monkeypatch
     searched = feasibility(problem, max_steps=2)
     monkeypatch.setattr("simonides.solvers.deciding.decide._MANY_STEPS", 2)
     monkeypatch.setattr("simonides.solvers.deciding.decide.linear_program", interrupted)
-    found = decide(problem, max_steps=2)
-    assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
-    assert found.solution.steps == 2
-    np.testing.assert_array_equal(found.solution.weights, searched.weights)
+    decision = decide(problem, max_steps=2)
+    assert (decision.verdict, decision.solution.interrupted) == (Verdict.UNDECIDED, True)
+    assert decision.solution.steps == 2
+    np.testing.assert_array_equal(decision.solution.weights, searched.weights)
 
 
 def test_an_interrupt_between_two_stages_keeps_the_proof_of_the_first(monkeypatch):
     problem = uneven(8)
     monkeypatch.setattr("simonides.solvers.deciding.decide.maximum_margin", interrupted)
-    found = decide(problem, margin_gap=0.5)
-    assert (found.verdict, found.solution.interrupted) == (Verdict.STORABLE, True)
-    assert verify(found.certificate, problem).valid
+    decision = decide(problem, margin_gap=0.5)
+    assert (decision.verdict, decision.solution.interrupted) == (Verdict.STORABLE, True)
+    assert verify(decision.certificate, problem).valid
 
 
 def test_an_interrupt_after_the_search_for_factors_keeps_them(monkeypatch):
     problem = OriginalProblem.gaussian(14, 5, seed=0)
     searched = low_rank(problem, rank=1)
     monkeypatch.setattr("simonides.solvers.deciding.decide.preconditioned_feasibility", interrupted)
-    found = decide(problem, rank=1)
-    assert (found.verdict, found.solution.interrupted) == (Verdict.UNDECIDED, True)
-    np.testing.assert_array_equal(found.solution.weights, searched.weights)
+    decision = decide(problem, rank=1)
+    assert (decision.verdict, decision.solution.interrupted) == (Verdict.UNDECIDED, True)
+    np.testing.assert_array_equal(decision.solution.weights, searched.weights)
 
 
 def test_a_second_interrupt_ends_everything():

@@ -76,9 +76,9 @@ def test_it_agrees_with_one_program_over_all_pairs():
         problem = OriginalProblem(
             rng.standard_normal((9, 4)), rng.standard_normal((4, 4)), rng.integers(0, 4, 9)
         )
-        found = linear_program(problem, np.zeros((4, 4))).status is Status.STORED
-        assert found is linear_program_stores(problem)
-        stored.append(found)
+        status = linear_program(problem, np.zeros((4, 4))).status is Status.STORED
+        assert status is linear_program_stores(problem)
+        stored.append(status)
     assert 0 < stored.count(True) < 20
 
 

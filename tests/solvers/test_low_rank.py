@@ -40,14 +40,14 @@ def assert_consistent(problem, solution, rank):
 
 @pytest.mark.parametrize("rank", [1, 2, 4, 8])
 def test_planted_facts_are_found_more_often_than_not(rank):
-    found = []
+    shares = []
     for seed in range(8):
         problem, weights = planted(seed, rank)
         assert leads_of(problem, weights).min() > 0
         solution = low_rank(problem, rank)
         assert_consistent(problem, solution, rank)
-        found.append(solution.status is Status.STORED)
-    assert sum(found) >= 6, found
+        shares.append(solution.status is Status.STORED)
+    assert sum(shares) >= 6, shares
 
 
 @BOTH
@@ -278,12 +278,12 @@ def test_what_a_rank_does_not_go_with_is_named(options):
 @pytest.mark.slow
 def test_close_to_the_capacity_of_a_rank_facts_are_found():
     facts = round(0.95 * float(capacity(50, rank=25).facts))
-    found = []
+    shares = []
     for seed in range(5):
         problem = OriginalProblem.gaussian(facts, 50, seed=seed)
         decision = decide(problem, rank=25, threads=1)
-        found.append(decision.verdict)
+        shares.append(decision.verdict)
         if decision.verdict is Verdict.STORABLE:
             assert verify(decision.certificate, problem).valid
-    assert found.count(Verdict.STORABLE) >= 3, found
-    assert set(found) <= {Verdict.STORABLE, Verdict.NOT_FOUND}
+    assert shares.count(Verdict.STORABLE) >= 3, shares
+    assert set(shares) <= {Verdict.STORABLE, Verdict.NOT_FOUND}

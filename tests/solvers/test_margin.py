@@ -74,14 +74,16 @@ def test_the_bracket_holds_the_optimum_of_a_quadratic_program(kind, facts, dims,
 def test_the_bound_is_that_of_the_multipliers(kind):
     problem = KINDS[kind].gaussian(8, 5, seed=0)
     solution = maximum_margin(problem, gap=1e-2)
-    found = solution.multipliers
+    multipliers = solution.multipliers
     total, weight = np.zeros((5, 5)), 0.0
-    for fact, rival, value in zip(found.facts, found.rivals, found.values, strict=True):
+    for fact, rival, value in zip(
+        multipliers.facts, multipliers.rivals, multipliers.values, strict=True
+    ):
         numbers, vectors = problem.competitors(fact)
         difference = problem.target_outputs[fact] - vectors[list(numbers).index(rival)]
         total += value * np.outer(difference, problem.inputs[fact])
         weight += value * np.linalg.norm(difference) * np.linalg.norm(problem.inputs[fact])
-    assert (found.values > 0).all()
+    assert (multipliers.values > 0).all()
     assert np.linalg.norm(total) / weight == pytest.approx(solution.margin_upper, rel=1e-9)
 
 

@@ -110,10 +110,10 @@ def test_a_ridge_has_no_units(ridge, unit):
     problem = OriginalProblem.gaussian(25, 6, seed=3)
     scaled = OriginalProblem(problem.inputs * unit, problem.outputs)
     expected = pseudo_inverse(problem, ridge=ridge)
-    found = pseudo_inverse(scaled, ridge=ridge)
-    np.testing.assert_allclose(found.weights * unit, expected.weights, rtol=1e-10)
-    assert found.recalled == expected.recalled
-    assert found.loss == pytest.approx(expected.loss, rel=1e-10)
+    solution = pseudo_inverse(scaled, ridge=ridge)
+    np.testing.assert_allclose(solution.weights * unit, expected.weights, rtol=1e-10)
+    assert solution.recalled == expected.recalled
+    assert solution.loss == pytest.approx(expected.loss, rel=1e-10)
 
 
 def test_repeating_every_fact_changes_nothing():

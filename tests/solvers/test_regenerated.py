@@ -47,10 +47,13 @@ def test_kept_or_drawn_anew_on_one_thread_or_two(small_blocks, solver, facts):
     expected = solve(kept, threads=1)
     assert np.isfinite(expected.weights).all()
     for problem, threads in ((kept, 2), (anew, 1), (anew, 2)):
-        found = solve(problem, threads=threads)
-        np.testing.assert_array_equal(found.weights, expected.weights)
-        assert (found.status, found.steps) == (expected.status, expected.steps)
-        assert (found.recalled, found.smallest_gap) == (expected.recalled, expected.smallest_gap)
+        solution = solve(problem, threads=threads)
+        np.testing.assert_array_equal(solution.weights, expected.weights)
+        assert (solution.status, solution.steps) == (expected.status, expected.steps)
+        assert (solution.recalled, solution.smallest_gap) == (
+            expected.recalled,
+            expected.smallest_gap,
+        )
 
 
 @pytest.mark.parametrize("facts", [10, 90], ids=["fit", "too-many"])

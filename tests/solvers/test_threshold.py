@@ -24,8 +24,8 @@ def test_any_guess_leads_to_the_last_number_that_fits(kind, guess):
     one_by_one = 1
     while str(decide(draw(one_by_one + 1)).verdict) == "storable":
         one_by_one += 1
-    found = threshold(draw, guess)
-    assert (found.facts, found.open) == (one_by_one, 0)
+    limit = threshold(draw, guess)
+    assert (limit.facts, limit.open) == (one_by_one, 0)
 
 
 @BOTH
@@ -42,25 +42,25 @@ def test_nothing_fits(guess):
     def draw(facts):
         return OriginalProblem(np.ones((facts, 1)), [[1.0], [2.0], [3.0]], [1] * facts)
 
-    found = threshold(draw, guess)
-    assert (found.facts, found.open) == (0, 0)
+    limit = threshold(draw, guess)
+    assert (limit.facts, limit.open) == (0, 0)
 
 
 @pytest.mark.slow
 def test_a_failed_search_at_bounded_rank_is_left_open():
-    found = threshold(drawn("original", 8, seed=0), 8, rank=1)
-    assert 0 < found.facts < threshold(drawn("original", 8, seed=0), 20).facts
-    assert found.open >= 1
+    limit = threshold(drawn("original", 8, seed=0), 8, rank=1)
+    assert 0 < limit.facts < threshold(drawn("original", 8, seed=0), 20).facts
+    assert limit.open >= 1
 
 
 def test_every_number_tried_is_reported():
     seen = []
-    found = threshold(
+    limit = threshold(
         drawn("original", 6, seed=0), 12, watch=lambda facts, verdict: seen.append((facts, verdict))
     )
-    assert len(seen) == found.decisions
-    assert (found.facts, "storable") in seen
-    assert (found.facts + 1, "not-storable") in seen
+    assert len(seen) == limit.decisions
+    assert (limit.facts, "storable") in seen
+    assert (limit.facts + 1, "not-storable") in seen
 
 
 @pytest.mark.slow

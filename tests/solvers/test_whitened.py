@@ -37,8 +37,8 @@ def test_multipliers_found_are_a_proof_about_the_facts_as_given(seed):
     problem = uneven(40, seed=seed)
     solution = preconditioned_feasibility(problem)
     assert solution.status is Status.INFEASIBLE
-    found = solution.multipliers
-    proof = claim_not_storable(problem, found.facts, found.rivals, found.values)
+    multipliers = solution.multipliers
+    proof = claim_not_storable(problem, multipliers.facts, multipliers.rivals, multipliers.values)
     assert verify(proof, problem, tolerance=1e-9).valid
     assert_recall_is_counted(problem, solution)
 

@@ -9,12 +9,12 @@ from scipy import optimize
 def widest(rows):
     """Weights in a box with the largest least product with any row, and that product, by HiGHS."""
     count, size = rows.shape
-    found = optimize.linprog(
+    optimum = optimize.linprog(
         np.append(np.zeros(size), -1.0),
         A_ub=np.column_stack((-rows, np.ones(count))),
         b_ub=np.zeros(count),
         bounds=[(-1, 1)] * size + [(0, None)],
         method="highs",
     )
-    assert found.status == 0, found.message
-    return found.x[:-1], found.x[-1]
+    assert optimum.status == 0, optimum.message
+    return optimum.x[:-1], optimum.x[-1]

@@ -33,10 +33,10 @@ few = settings(max_examples=3, deadline=None, derandomize=True)
     ],
 )
 def test_facts_of_square_matrices(dim, facts, digits):
-    found = capacity(dim)
-    assert round(found.facts, digits) == facts
-    assert found.facts_stderr == 0.0
-    assert found.candidates == found.facts
+    answer = capacity(dim)
+    assert round(answer.facts, digits) == facts
+    assert answer.facts_stderr == 0.0
+    assert answer.candidates == answer.facts
 
 
 def test_load_of_a_large_matrix():
@@ -55,9 +55,9 @@ def test_facts_under_a_rank_bound(dim, rank, facts):
     ("candidates", "facts"), [(3, 60.0), (20, 171.9), (60, 151.8), (120, 124.0), (400, 92.6)]
 )
 def test_facts_with_a_fixed_number_of_shared_outputs(candidates, facts):
-    found = capacity(25, 25, candidates=candidates)
-    assert round(found.facts, 1) == facts
-    assert found.candidates == candidates
+    answer = capacity(25, 25, candidates=candidates)
+    assert round(answer.facts, 1) == facts
+    assert answer.candidates == candidates
 
 
 def test_facts_of_a_rectangular_matrix():
@@ -119,9 +119,9 @@ def test_margin_against_one_rival_is_a_half_space():
     for margin in (0.0, 0.3, 1.0, 5.0, 40.0):
         a = margin / math.sqrt(2)
         price = (1 + a * a) * stats.norm.cdf(a) + a * stats.norm.pdf(a)
-        found = capacity(8, 9, candidates=2, margin=margin, problem="decoupled")
-        assert found.facts == pytest.approx(72 / price, rel=1e-10)
-        assert found.statistical_dimension == pytest.approx(price, rel=1e-10)
+        answer = capacity(8, 9, candidates=2, margin=margin, problem="decoupled")
+        assert answer.facts == pytest.approx(72 / price, rel=1e-10)
+        assert answer.statistical_dimension == pytest.approx(price, rel=1e-10)
 
 
 def test_margin_against_many_rivals():
@@ -130,8 +130,8 @@ def test_margin_against_many_rivals():
     vectors[:, 0] -= margin
     prices = projected(vectors)
     stderr = prices.std(ddof=1) / math.sqrt(prices.size)
-    found = capacity(8, candidates=12, margin=margin, problem="decoupled")
-    assert found.statistical_dimension == pytest.approx(prices.mean(), abs=4 * stderr)
+    answer = capacity(8, candidates=12, margin=margin, problem="decoupled")
+    assert answer.statistical_dimension == pytest.approx(prices.mean(), abs=4 * stderr)
 
 
 def test_tail_average_against_a_cone_with_all_its_faces():
@@ -148,9 +148,9 @@ def test_tail_average_against_a_cone_with_all_its_faces():
         _, residual = optimize.nnls(polar, vector)
         prices.append(vector @ vector - residual**2)
     stderr = np.std(prices, ddof=1) / math.sqrt(len(prices))
-    found = capacity(10, candidates=5, tail_fraction=0.4, problem="decoupled")
-    own = found.statistical_dimension * found.facts_stderr / found.facts
-    assert found.statistical_dimension == pytest.approx(
+    answer = capacity(10, candidates=5, tail_fraction=0.4, problem="decoupled")
+    own = answer.statistical_dimension * answer.facts_stderr / answer.facts
+    assert answer.statistical_dimension == pytest.approx(
         np.mean(prices), abs=4 * math.hypot(stderr, own)
     )
     assert own < 0.05

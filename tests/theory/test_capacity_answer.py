@@ -21,24 +21,24 @@ NUMBERS = [
 @pytest.mark.parametrize("rank", [None, 7])
 @pytest.mark.parametrize("candidates", [None, 64])
 def test_bits_load_and_parameters_follow_their_definitions(rank, candidates):
-    found = capacity(40, 50, rank=rank, candidates=candidates)
-    competing = found.facts if candidates is None else candidates
+    answer = capacity(40, 50, rank=rank, candidates=candidates)
+    competing = answer.facts if candidates is None else candidates
     parameters = 2000 if rank is None else 7 * (40 + 50 - 7)
-    assert found.parameters == parameters
-    assert found.bits_per_parameter == pytest.approx(
-        found.facts * math.log2(competing) / parameters, rel=1e-14
+    assert answer.parameters == parameters
+    assert answer.bits_per_parameter == pytest.approx(
+        answer.facts * math.log2(competing) / parameters, rel=1e-14
     )
-    assert found.load == pytest.approx(found.facts * math.log(competing) / 2000, rel=1e-14)
-    assert found.facts * found.statistical_dimension == pytest.approx(
-        found.effective_parameters, rel=1e-9
+    assert answer.load == pytest.approx(answer.facts * math.log(competing) / 2000, rel=1e-14)
+    assert answer.facts * answer.statistical_dimension == pytest.approx(
+        answer.effective_parameters, rel=1e-9
     )
 
 
 def test_hebbian_rule_stores_less_than_the_best_matrix():
     for dim in (25, 100, 4096):
-        found = capacity(dim)
-        assert 0 < found.facts_hebbian < found.facts
-        assert 0 < found.facts_hebbian_fraction < found.facts
+        answer = capacity(dim)
+        assert 0 < answer.facts_hebbian < answer.facts
+        assert 0 < answer.facts_hebbian_fraction < answer.facts
 
 
 def test_capacity_of_a_setting_is_the_same_answer():
@@ -47,8 +47,8 @@ def test_capacity_of_a_setting_is_the_same_answer():
 
 
 def test_needed_parameters_are_spent_at_capacity():
-    found = capacity(64)
-    assert needed_parameters(found.setting, found.facts).value == pytest.approx(64**2, rel=1e-12)
+    answer = capacity(64)
+    assert needed_parameters(answer.setting, answer.facts).value == pytest.approx(64**2, rel=1e-12)
     assert needed_parameters(Setting(9, 9, candidates=2), 10).value == pytest.approx(5, rel=1e-12)
 
 
@@ -71,19 +71,19 @@ def test_needed_parameters_are_spent_at_capacity():
     ids=str,
 )
 def test_every_field_is_finite(asked):
-    found = capacity(10**6, **asked)
+    answer = capacity(10**6, **asked)
     for name in NUMBERS:
-        assert math.isfinite(getattr(found, name)), name
-        assert getattr(found, name) >= 0, name
-    assert found.facts > 0
-    assert 0 <= found.facts_stderr < 0.1 * found.facts
+        assert math.isfinite(getattr(answer, name)), name
+        assert getattr(answer, name) >= 0, name
+    assert answer.facts > 0
+    assert 0 <= answer.facts_stderr < 0.1 * answer.facts
 
 
 @pytest.mark.parametrize("dim", [1, 2, 3])
 def test_the_smallest_matrices_have_answers(dim):
-    found = capacity(dim)
-    assert 2 - 1e-9 < found.facts < 2 * dim * dim + 1
-    assert all(math.isfinite(getattr(found, name)) for name in NUMBERS)
+    answer = capacity(dim)
+    assert 2 - 1e-9 < answer.facts < 2 * dim * dim + 1
+    assert all(math.isfinite(getattr(answer, name)) for name in NUMBERS)
 
 
 def test_one_weight_stores_two_facts_on_average():
@@ -102,11 +102,11 @@ def test_answers_are_frozen_and_reproducible():
 @pytest.mark.parametrize("kind", [np.int16, np.int32, np.int64, np.uint8, float])
 def test_numbers_of_any_type_give_plain_answers(kind):
     dim, rank = kind(200), kind(16)
-    found = capacity(dim, rank=rank)
-    assert found.facts == capacity(200, rank=16).facts
-    assert found.load == pytest.approx(capacity(200, rank=16).load, rel=1e-14)
-    assert type(found.parameters) is int
-    assert found.parameters == 16 * (400 - 16)
+    answer = capacity(dim, rank=rank)
+    assert answer.facts == capacity(200, rank=16).facts
+    assert answer.load == pytest.approx(capacity(200, rank=16).load, rel=1e-14)
+    assert type(answer.parameters) is int
+    assert answer.parameters == 16 * (400 - 16)
 
 
 def test_wide_numpy_integers_do_not_overflow():
@@ -114,12 +114,12 @@ def test_wide_numpy_integers_do_not_overflow():
 
 
 def test_more_candidates_than_a_machine_integer():
-    found = capacity(100, candidates=10**20)
-    assert found.facts == pytest.approx(capacity(100, candidates=10**18).facts, rel=0.15)
+    answer = capacity(100, candidates=10**20)
+    assert answer.facts == pytest.approx(capacity(100, candidates=10**18).facts, rel=0.15)
 
 
 def test_wide_margins_of_tail_averages():
-    found = capacity(10, tail_fraction=0.5, margin=10.0)
+    answer = capacity(10, tail_fraction=0.5, margin=10.0)
     # barely two facts fit, so two candidates compete, and both scores move: a half-space
-    assert found.facts == pytest.approx(100 / (1 + 10**2 / 2), rel=0.1)
-    assert 0 <= found.facts_hebbian < found.facts + 1
+    assert answer.facts == pytest.approx(100 / (1 + 10**2 / 2), rel=0.1)
+    assert 0 <= answer.facts_hebbian < answer.facts + 1

@@ -18,13 +18,13 @@ def test_averaging_a_single_rival_is_the_usual_criterion(fraction):
 
 @pytest.mark.parametrize(("dim_in", "dim_out"), [(100, 100), (60, 200), (10**6, 10**6)])
 def test_averaging_all_rivals_is_a_half_space(dim_in, dim_out):
-    found = capacity(dim_in, dim_out, tail_fraction=1.0)
-    assert found.facts == pytest.approx(2 * dim_in * dim_out, rel=1e-12)
+    answer = capacity(dim_in, dim_out, tail_fraction=1.0)
+    assert answer.facts == pytest.approx(2 * dim_in * dim_out, rel=1e-12)
 
 
 def test_averaging_all_of_a_few_rivals_is_a_half_space_too():
-    found = capacity(12, candidates=30, tail_fraction=1.0)
-    assert found.facts == pytest.approx(288, abs=4 * found.facts_stderr)
+    answer = capacity(12, candidates=30, tail_fraction=1.0)
+    assert answer.facts == pytest.approx(288, abs=4 * answer.facts_stderr)
 
 
 def test_a_fraction_of_many_rivals_costs_a_constant():
@@ -50,14 +50,14 @@ def test_a_fraction_of_many_rivals_costs_a_constant():
     ],
 )
 def test_sampled_prices_are_paid_in_full(dim, fraction):
-    found = capacity(dim, tail_fraction=fraction)
-    paid = found.facts * found.statistical_dimension
+    answer = capacity(dim, tail_fraction=fraction)
+    paid = answer.facts * answer.statistical_dimension
     # the number of rivals is whole, and the price of each number is sampled anew
-    slack = 4 * found.facts_stderr / found.facts + 1 / found.facts
-    assert paid == pytest.approx(found.effective_parameters, rel=slack)
-    if fraction * found.facts <= 1:
+    slack = 4 * answer.facts_stderr / answer.facts + 1 / answer.facts
+    assert paid == pytest.approx(answer.effective_parameters, rel=slack)
+    if fraction * answer.facts <= 1:
         top = capacity(dim).facts
-        assert found.facts == pytest.approx(top, abs=4 * found.facts_stderr + 0.5)
+        assert answer.facts == pytest.approx(top, abs=4 * answer.facts_stderr + 0.5)
 
 
 @pytest.mark.parametrize(("dim", "fraction"), [(2, 0.01), (2, 0.001), (3, 0.01)])

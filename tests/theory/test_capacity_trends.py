@@ -20,12 +20,12 @@ few = settings(max_examples=3, deadline=None, derandomize=True)
 
 def test_load_tends_to_one_half_as_slowly_as_a_logarithm():
     dims = [25, 100, 400, 1024, 4096, 10**6]
-    found = [capacity(dim) for dim in dims]
-    loads = np.array([c.load for c in found])
-    logs = np.log([c.facts for c in found])
+    answers = [capacity(dim) for dim in dims]
+    loads = np.array([c.load for c in answers])
+    logs = np.log([c.facts for c in answers])
     assert np.all(np.diff(loads) < 0)
     assert np.all(loads > 0.5)
-    for c in found:
+    for c in answers:
         assert c.load == pytest.approx(math.log(c.facts) / c.statistical_dimension, rel=1e-9)
     # the distance times log p neither vanishes nor grows by more than log log p
     distance = (loads - 0.5) * logs
@@ -79,8 +79,8 @@ def test_asymptotic_facts_under_a_rank_bound(fraction, load):
 
 
 def test_asymptotic_facts_with_fixed_candidates():
-    found = capacity(300, candidates=1000)
-    assert found.facts_asymptotic == pytest.approx(300**2 / (2 * math.log(1000)), rel=1e-12)
+    answer = capacity(300, candidates=1000)
+    assert answer.facts_asymptotic == pytest.approx(300**2 / (2 * math.log(1000)), rel=1e-12)
 
 
 def test_finite_size_excess_over_the_asymptotic_law_shrinks():

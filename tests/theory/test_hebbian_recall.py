@@ -43,8 +43,8 @@ def recalled(setting, facts, rng):
 
 def accuracy(setting, facts, instances, seed):
     rng = np.random.default_rng(seed)
-    found = [recalled(setting, facts, rng).mean() for _ in range(instances)]
-    return float(np.mean(found)), float(np.std(found, ddof=1) / math.sqrt(instances))
+    shares = [recalled(setting, facts, rng).mean() for _ in range(instances)]
+    return float(np.mean(shares)), float(np.std(shares, ddof=1) / math.sqrt(instances))
 
 
 def all_recalled(setting, facts, instances, seed):
@@ -60,10 +60,10 @@ def test_signal_is_mean_over_deviation_of_the_scores(dim_in, dim_out, facts):
     # own output, own input, and all other facts: second moments of products of Gaussians
     shared = dim_in * dim_out / (facts - 2 + dim_in + 2 + dim_out + 2)
     decoupled = dim_in * dim_out / (facts - 1 + dim_in + 2)
-    found = signal(Setting(dim_in, dim_out), facts)
-    assert found**2 == pytest.approx(shared, rel=5 / (facts + dim_in + dim_out))
-    found = signal(Setting(dim_in, dim_out, problem="decoupled"), facts)
-    assert found**2 == pytest.approx(decoupled, rel=5 / (facts + dim_in))
+    strength = signal(Setting(dim_in, dim_out), facts)
+    assert strength**2 == pytest.approx(shared, rel=5 / (facts + dim_in + dim_out))
+    strength = signal(Setting(dim_in, dim_out, problem="decoupled"), facts)
+    assert strength**2 == pytest.approx(decoupled, rel=5 / (facts + dim_in))
 
 
 def test_signal_measured():
@@ -114,24 +114,24 @@ ACCURACIES = [
 
 @pytest.mark.parametrize(("setting", "facts", "instances"), ACCURACIES, ids=str)
 def test_accuracy_of_the_simulated_rule(setting, facts, instances):
-    found, stderr = accuracy(setting, facts, instances, seed=21)
+    share, stderr = accuracy(setting, facts, instances, seed=21)
     assert stderr < 0.01
-    assert recall_probability(setting, facts) == pytest.approx(found, abs=4 * stderr + FINITE_SIZE)
+    assert recall_probability(setting, facts) == pytest.approx(share, abs=4 * stderr + FINITE_SIZE)
 
 
 def test_leading_order_alone_would_be_far_off():
     setting, facts = Setting(25, 25), 60
-    found, stderr = accuracy(setting, facts, 150, seed=21)
+    share, stderr = accuracy(setting, facts, 150, seed=21)
     leading = 1 - failure_probability(math.sqrt(setting.entries / facts), facts)
-    assert abs(leading - found) > 3 * (4 * stderr + FINITE_SIZE)
+    assert abs(leading - share) > 3 * (4 * stderr + FINITE_SIZE)
 
 
 @pytest.mark.parametrize(("dim", "facts"), [(25, 18), (50, 52), (50, 64)])
 def test_chance_of_full_recall_with_outputs_of_its_own_for_each_input(dim, facts):
     setting = Setting(dim, dim, problem="decoupled")
-    found, stderr = all_recalled(setting, facts, 500, seed=22)
+    share, stderr = all_recalled(setting, facts, 500, seed=22)
     assert all_recalled_probability(setting, facts) == pytest.approx(
-        found, abs=4 * stderr + 2 * FINITE_SIZE
+        share, abs=4 * stderr + 2 * FINITE_SIZE
     )
 
 
@@ -142,10 +142,10 @@ def test_full_recall_with_shared_outputs_is_somewhat_likelier(dim, excess):
     setting = Setting(dim, dim)
     half = hebbian_capacity(setting)
     instances = 200 if dim < 100 else 80
-    found, stderr = all_recalled(setting, math.floor(half), instances, seed=23)
-    assert found > 0.5 - 4 * stderr
-    found, stderr = all_recalled(setting, math.ceil(excess * half), instances, seed=24)
-    assert found < 0.5 + 4 * stderr
+    share, stderr = all_recalled(setting, math.floor(half), instances, seed=23)
+    assert share > 0.5 - 4 * stderr
+    share, stderr = all_recalled(setting, math.ceil(excess * half), instances, seed=24)
+    assert share < 0.5 + 4 * stderr
 
 
 def test_full_recall_is_recall_of_each_fact():

@@ -132,12 +132,12 @@ def test_prox_agrees_with_a_general_minimiser(loss, step):
         def slope(z, point=point):
             return slope_of(loss, z[None])[0] + (z - point) / step
 
-        found = optimize.minimize(
+        optimum = optimize.minimize(
             objective, point, jac=slope, method="BFGS", options={"gtol": 1e-9, "maxiter": 2000}
         )
         z = loss.prox(point[None], step)[0]
-        assert z == pytest.approx(found.x, abs=1e-5)
-        assert objective(z) <= found.fun + 1e-10
+        assert z == pytest.approx(optimum.x, abs=1e-5)
+        assert objective(z) <= optimum.fun + 1e-10
 
 
 @given(losses, seeds, sizes, scales, steps)

@@ -24,7 +24,7 @@ def rows(minimum=1, maximum=9):
 
 
 def programme(objective, start, constraints):
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         lambda v: objective(v)[0],
         start,
         jac=lambda v: objective(v)[1],
@@ -32,8 +32,8 @@ def programme(objective, start, constraints):
         method="SLSQP",
         options={"ftol": 1e-12, "maxiter": 500},
     )
-    assert found.success, found.message
-    return found.x
+    assert optimum.success, optimum.message
+    return optimum.x
 
 
 def brute_force(target, rivals, margin):

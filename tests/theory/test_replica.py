@@ -43,11 +43,11 @@ def test_closed_forms_minimise_the_functional(load):
     def functional(q):
         return 0.5 * math.log(1 - q) + 0.5 * q / (1 - q) - load / (1 - q)
 
-    found = optimize.minimize_scalar(
+    optimum = optimize.minimize_scalar(
         functional, bounds=(0, 1 - 1e-9), method="bounded", options={"xatol": 1e-10}
     )
-    assert overlap(load) == pytest.approx(found.x, abs=1e-5)
-    assert free_entropy(load) == pytest.approx(found.fun, abs=1e-8)
+    assert overlap(load) == pytest.approx(optimum.x, abs=1e-5)
+    assert free_entropy(load) == pytest.approx(optimum.fun, abs=1e-8)
 
 
 def test_solutions_vanish_at_the_critical_load():
@@ -80,9 +80,9 @@ def test_at_full_overlap_the_distance_from_the_cone_remains(candidates):
 
 @pytest.mark.parametrize("q", [0.05, 0.3, 0.5, 0.9, 0.99, 0.9999])
 def test_two_candidates_against_quadrature(q):
-    found = energy(2, samples=2048)(q)
-    assert found.value == pytest.approx(two_candidates(q), abs=4 * found.stderr)
-    assert found.stderr < 0.02 * abs(found.value)
+    estimate = energy(2, samples=2048)(q)
+    assert estimate.value == pytest.approx(two_candidates(q), abs=4 * estimate.stderr)
+    assert estimate.stderr < 0.02 * abs(estimate.value)
 
 
 @pytest.mark.parametrize("q", [0.3, 0.8])
@@ -95,9 +95,9 @@ def test_five_candidates_against_a_grid(q):
         inside *= special.ndtr(u + (gaussian[:, :1] - gaussian[:, j : j + 1]))
     logs = np.log(inside @ stats.norm.pdf(u) * (u[1] - u[0]))
     stderr = logs.std(ddof=1) / math.sqrt(rows)
-    found = energy(5, samples=4096)(q)
-    assert found.value == pytest.approx(logs.mean(), abs=4 * math.hypot(stderr, found.stderr))
-    assert math.hypot(stderr, found.stderr) < 0.02 * abs(found.value)
+    estimate = energy(5, samples=4096)(q)
+    assert estimate.value == pytest.approx(logs.mean(), abs=4 * math.hypot(stderr, estimate.stderr))
+    assert math.hypot(stderr, estimate.stderr) < 0.02 * abs(estimate.value)
 
 
 @pytest.mark.slow
@@ -114,8 +114,10 @@ def test_five_candidates_by_counting():
         # the logarithm of a count is low by half its relative variance
         logs.append(math.log(share) + (1 - share) / (2 * inner * share))
     stderr = np.std(logs, ddof=1) / math.sqrt(outer)
-    found = energy(5)(q)
-    assert found.value == pytest.approx(np.mean(logs), abs=4 * math.hypot(stderr, found.stderr))
+    estimate = energy(5)(q)
+    assert estimate.value == pytest.approx(
+        np.mean(logs), abs=4 * math.hypot(stderr, estimate.stderr)
+    )
 
 
 @pytest.mark.parametrize("q", [0.5, 0.8])
@@ -146,19 +148,19 @@ def test_the_term_falls_with_the_overlap():
 
 
 def test_quoted_errors_are_those_of_repetition():
-    found = [energy(8, samples=128, seed=seed)(0.5) for seed in range(60)]
-    spread = np.std([e.value for e in found], ddof=1)
-    quoted = np.mean([e.stderr for e in found])
+    estimates = [energy(8, samples=128, seed=seed)(0.5) for seed in range(60)]
+    spread = np.std([e.value for e in estimates], ddof=1)
+    quoted = np.mean([e.stderr for e in estimates])
     # sixty repetitions know their spread to 9%
     assert spread == pytest.approx(quoted, rel=4 * 0.09)
 
 
 @pytest.mark.slow
 def test_quoted_errors_of_the_saddle_point_are_those_of_repetition():
-    found = [
+    states = [
         finite_size_free_entropy(30, 100, energy(8, samples=256, seed=seed)) for seed in range(16)
     ]
-    for estimates in ([s.overlap for s in found], [s.value for s in found]):
+    for estimates in ([s.overlap for s in states], [s.value for s in states]):
         spread = np.std([e.value for e in estimates], ddof=1)
         quoted = np.mean([e.stderr for e in estimates])
         # 16 repetitions know their spread to 18%
@@ -182,13 +184,13 @@ def test_two_candidates_have_the_volume_of_a_perceptron(ratio):
         gain = math.exp(log_gain)
         return (gain - math.log1p(gain)) / 2 + ratio * two_candidates(gain / (1 + gain))
 
-    found = optimize.minimize_scalar(functional, bounds=(-8, 8), method="bounded")
-    q = 1 / (1 + math.exp(-found.x))
+    optimum = optimize.minimize_scalar(functional, bounds=(-8, 8), method="bounded")
+    q = 1 / (1 + math.exp(-optimum.x))
     state = finite_size_free_entropy(round(100 * ratio), 100, energy(2, samples=1024))
     assert state.overlap.value == pytest.approx(q, abs=4 * state.overlap.stderr + 1e-4)
-    assert state.value.value == pytest.approx(found.fun, abs=4 * state.value.stderr)
+    assert state.value.value == pytest.approx(optimum.fun, abs=4 * state.value.stderr)
     assert state.overlap.stderr < 0.1 * q
-    assert state.value.stderr < 0.05 * abs(found.fun)
+    assert state.value.stderr < 0.05 * abs(optimum.fun)
 
 
 def test_overlap_grows_to_one_at_capacity():

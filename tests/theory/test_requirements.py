@@ -135,8 +135,8 @@ def test_capacity_at_the_largest_margin_is_the_number_of_facts(setting, facts):
 def test_largest_margin_of_a_sampled_tail():
     setting = Setting(30, 30, candidates=30, tail_fraction=0.2)
     margin = largest_margin(setting, 100)
-    found = capacity_of(replace(setting, margin=margin))
-    assert found.facts == pytest.approx(100, rel=1e-6)
+    answer = capacity_of(replace(setting, margin=margin))
+    assert answer.facts == pytest.approx(100, rel=1e-6)
 
 
 def test_no_margin_is_left_at_capacity():

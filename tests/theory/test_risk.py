@@ -126,9 +126,9 @@ def two_candidate_solution(gap_of, pull_of, weights_per_fact):
             -math.sqrt(2) * (WEIGHTS @ (NODES * pull)) / norm / weights_per_fact - 1,
         ]
 
-    found = optimize.root(excess, [0.0, 0.0], tol=1e-10)
-    assert found.success
-    return np.exp(found.x)
+    root = optimize.root(excess, [0.0, 0.0], tol=1e-10)
+    assert root.success
+    return np.exp(root.x)
 
 
 @pytest.mark.parametrize("weights_per_fact", [0.2, 0.35])

@@ -14,15 +14,15 @@ from simonides.theory.risk import minimum_of_risk
 
 
 def minimise(objective, size):
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         objective,
         np.zeros(size),
         jac=True,
         method="L-BFGS-B",
         options={"maxiter": 3000, "maxfun": 4000, "ftol": 1e-11, "gtol": 1e-6, "maxcor": 20},
     )
-    assert found.success
-    return found
+    assert optimum.success
+    return optimum
 
 
 def summary(weights, scores, loss):
@@ -38,8 +38,8 @@ def train_on_features(loss_and_slope, features):
         losses, slopes = loss_and_slope((flat @ weights).reshape(facts, candidates))
         return losses.mean(), slopes.ravel() @ flat / facts
 
-    found = minimise(objective, size)
-    return summary(found.x, (flat @ found.x).reshape(facts, candidates), found.fun)
+    optimum = minimise(objective, size)
+    return summary(optimum.x, (flat @ optimum.x).reshape(facts, candidates), optimum.fun)
 
 
 def train_a_matrix(loss_and_slope, x, y):
@@ -55,8 +55,8 @@ def train_a_matrix(loss_and_slope, x, y):
         pull = np.matmul(slopes[:, None, :], y)[:, 0, :]
         return losses.mean(), (pull.T @ x).ravel() / facts
 
-    found = minimise(objective, dim_out * dim_in)
-    return summary(found.x, scores_of(found.x), found.fun)
+    optimum = minimise(objective, dim_out * dim_in)
+    return summary(optimum.x, scores_of(optimum.x), optimum.fun)
 
 
 def cross_entropy_and_slope(scores):
@@ -77,8 +77,8 @@ TRAINED = pytest.mark.parametrize(
 )
 
 
-def mean_and_error(found):
-    return np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / math.sqrt(len(found))
+def mean_and_error(samples):
+    return np.mean(samples, axis=0), np.std(samples, axis=0, ddof=1) / math.sqrt(len(samples))
 
 
 @pytest.mark.slow
