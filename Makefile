@@ -10,7 +10,8 @@ SEED   ?= 0
 
 # Several processes share the cores, so each keeps to one numerical thread.
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-SUITE := $(ONE_THREAD) $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
+# Tests start the program a hundred times: it is compiled to bytecode once, whatever the environment says.
+SUITE := $(ONE_THREAD) PYTHONDONTWRITEBYTECODE= $(BIN)/python -m pytest -n $(JOBS) --dist worksteal
 
 .PHONY: demo test test-fast test-lowest stress fuzz bench examples docs lint format clean
 

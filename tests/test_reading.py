@@ -11,6 +11,7 @@ from pathlib import Path
 import attacks
 import numpy as np
 import pytest
+from program import PATIENCE
 
 from simonides import AssociativeMemory, Certificate, reading
 from simonides.failures import BadArgumentError
@@ -76,7 +77,7 @@ def test_no_file_takes_a_gigabyte(tmp_path, script):
         [sys.executable, "-c", script, str(tmp_path)],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=PATIENCE,
         check=False,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, paths))},
     )

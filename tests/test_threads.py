@@ -9,6 +9,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+from program import PATIENCE
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from simonides.failures import BadArgumentError
@@ -55,7 +56,7 @@ def _meet(barrier, _):
 def test_a_crew_has_as_many_threads_as_asked_for():
     # Each worker waits for the others: too few, and the barrier breaks.
     for count in (2, 4):
-        barrier = threading.Barrier(count, timeout=20)
+        barrier = threading.Barrier(count, timeout=PATIENCE)
         meet = partial(_meet, barrier)
         with crew(count) as each:
             seen = set(each(meet, range(count)))
@@ -114,7 +115,7 @@ def test_threads_by_default_are_those_of_the_matrix_library(two):
 
 
 def test_long_work_is_done_two_at_a_time_and_answers_keep_their_order(two):
-    meeting = threading.Barrier(2, timeout=10)
+    meeting = threading.Barrier(2, timeout=PATIENCE)
 
     def work(item):
         meeting.wait()  # alone it would wait in vain
@@ -134,7 +135,7 @@ def test_an_error_drops_long_work_not_begun(two, monkeypatch):
     def work(item):
         begun.append(item)
         if item > 0:
-            assert closing.wait(timeout=20)
+            assert closing.wait(timeout=PATIENCE)
         raise ValueError(f"item {item}")
 
     monkeypatch.setattr(ThreadPoolExecutor, "shutdown", close)

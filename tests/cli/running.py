@@ -82,7 +82,7 @@ def watched(*arguments: str, until: str | None = None) -> tuple[int, str, str]:
                     interrupt(process)
                     pressed = True
         os.close(ours)
-        printed, _ = process.communicate(timeout=60)
+        printed, _ = process.communicate(timeout=PATIENCE)
     return process.returncode, printed, shown
 
 
@@ -110,6 +110,6 @@ def interrupted_record(folder: Path, *arguments: str) -> dict:
     with start(*arguments, "--json", before=NOTING, cwd=folder) as process:
         wait_until(lambda: (folder / "step-3").exists() or process.poll() is not None)
         interrupt(process)
-        printed, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=PATIENCE)
     assert (process.returncode, errors) == (130, "simonides: interrupted\n"), printed
     return json.loads(printed)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from program import PATIENCE
 from running import interrupt, interrupted_record, run, start, wait_until, watched
 
 LONG = ["--dim", "150", "--facts", "2000", "--rank", "55"]
@@ -29,7 +30,7 @@ def interrupted_once(condition, *arguments, **options):
     with start(*arguments, **options) as process:
         wait_until(lambda: condition(process) or process.poll() is not None)
         interrupt(process)
-        printed, errors = process.communicate(timeout=60)
+        printed, errors = process.communicate(timeout=PATIENCE)
     return process.returncode, printed, errors
 
 
@@ -61,7 +62,7 @@ def test_an_interrupt_while_importing_leaves_one_line(module):
         [sys.executable, "-c", WHILE_IMPORTING, module],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "simonides: interrupted\n")
@@ -94,7 +95,7 @@ with live(str, quiet=True) as watch:
 
 def test_an_interrupt_that_python_drops_is_heeded_at_the_next_step():
     done = subprocess.run(
-        [sys.executable, "-c", LOST], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", LOST], capture_output=True, text=True, timeout=PATIENCE, check=True
     )
     assert "KeyboardInterrupt" in done.stderr  # dropped: said on the way, raised nowhere
     assert done.stdout.splitlines() == ["it goes on", "until the next step True", "and once only"]
@@ -130,7 +131,7 @@ def test_an_interrupt_waits_for_the_compiler(bound, part):
         [sys.executable, "-c", PRESSED_WHILE_COMPILING, str(part), *bound],
         capture_output=True,
         text=True,
-        timeout=600,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 130, done.stderr

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from program import run_file
+from program import PATIENCE, run_file
 from running import PROGRAM, answer, refusal, refused
 
 BAD = [
@@ -278,7 +278,7 @@ def test_a_full_disk_is_reported_in_one_line():
     with full.open("w") as sink:
         done = subprocess.run(
             [PROGRAM, "capacity", "--dim", "50", "--json"],
-            stdout=sink, stderr=subprocess.PIPE, text=True, timeout=60, check=False,
+            stdout=sink, stderr=subprocess.PIPE, text=True, timeout=PATIENCE, check=False,
         )  # fmt: skip
     assert done.returncode == 2
     assert "No space left" in done.stderr

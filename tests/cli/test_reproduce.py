@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 import typer
+from program import PATIENCE
 from running import answer, interrupt, refused, run, start, wait_until
 
 from simonides import __version__
@@ -148,7 +149,7 @@ def in_the_middle(folder):
     with start(*rank_command(folder / "out"), before=PAUSED, cwd=folder) as process:
         wait_until(lambda: (folder / "paused").exists() or process.poll() is not None)
         yield process
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE)
     kept = status(folder / "out" / "sweeps" / "bounded-1")
     assert 0 < kept.done < kept.total
 

@@ -47,11 +47,11 @@ def test_an_ensemble_of_ones_own_is_decided_and_trained_on():
 
 @pytest.mark.slow
 def test_its_threshold_is_measured_on_other_processes_too():
-    drawn = ["threshold", "--dim", "6", "--instances", "2", "--ensemble", "granary:shells"]
+    drawn = ["threshold", "--dim", "5", "--instances", "2", "--ensemble", "granary:shells"]
     alone, shared = (answer(*drawn, "--workers", workers) for workers in "12")
     assert alone["thresholds"] == shared["thresholds"]
     # Values in one orthant: lengths and directions of keys alone would leave the count as it is.
-    plain = answer("threshold", "--dim", "6", "--instances", "2", "--workers", "1")
+    plain = answer("threshold", "--dim", "5", "--instances", "2", "--workers", "1")
     assert alone["thresholds"] != plain["thresholds"]
 
 

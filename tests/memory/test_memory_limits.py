@@ -5,6 +5,7 @@ import sys
 
 import numpy as np
 import pytest
+from program import PATIENCE
 
 from simonides import AssociativeMemory
 from simonides.failures import BadArgumentError
@@ -56,7 +57,11 @@ grown("feasibility", 20_000, 100, 2_000, 300)
 @pytest.mark.skipif(sys.platform == "win32", reason="the largest size is not known there")
 def test_no_more_is_taken_than_was_allowed():
     ended = subprocess.run(
-        [sys.executable, "-c", GROWTH], capture_output=True, text=True, timeout=600, check=False
+        [sys.executable, "-c", GROWTH],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     assert ended.stderr == ""
     ends = ["fitted", "fitted", "refused", "fitted", "fitted", "fitted", "refused"]

@@ -8,6 +8,8 @@ import subprocess
 import sys
 import textwrap
 
+from program import PATIENCE
+
 PREAMBLE = """\
 import signal, threading
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -28,7 +30,7 @@ def interrupt(code, after):
     try:
         lines = [child.stdout.readline() for _ in range(after)]
         os.kill(child.pid, signal.SIGINT)
-        rest, errors = child.communicate(timeout=60)
+        rest, errors = child.communicate(timeout=PATIENCE)
     finally:
         child.kill()  # where it does not end, the test fails and nothing is left behind
     assert (child.returncode, errors) == (0, "")

@@ -13,6 +13,7 @@ import numba
 import pytest
 import typer
 from numba.core import event
+from program import PATIENCE
 
 from simonides.cli import main
 from simonides.interrupts import PRESSES
@@ -42,7 +43,7 @@ def compilations(*arguments: str, cache: Path) -> int:
         env={**os.environ, "NUMBA_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 0, done.stderr
