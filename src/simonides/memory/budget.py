@@ -117,7 +117,7 @@ def within(facts: Facts, recipe: Recipe) -> Iterator[Allowance]:
     streamed = streams(facts, recipe)
     needed = bytes_streamed(facts) if streamed else bytes_needed(facts, recipe.solver)
     if needed > recipe.max_memory:
-        raise _refusal(recipe, f"at least {needed} bytes")
+        raise _refusal(recipe, f"at least {needed} bytes, the most that it may take,")
     allowance = Allowance((recipe.max_memory - needed) / _BYTES_PER_PAIR)
     token = ALLOWANCE.set(allowance)
     try:
