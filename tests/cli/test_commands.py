@@ -293,6 +293,25 @@ def test_decide_at_bounded_rank_and_verify_its_factors(tmp_path):
     assert not Path(lost).exists()
 
 
+def test_all_facts_recalled_beside_a_refutation_are_explained(tmp_path):
+    rng = np.random.default_rng(0)
+    inputs, outputs = rng.standard_normal((8, 4)), rng.standard_normal((5, 4))
+    targets = (inputs @ rng.standard_normal((4, 4)) @ outputs.T).argmax(axis=1)
+    near = inputs[0] * (1 + 1e-13 * rng.standard_normal(4))
+    arrays = {
+        "inputs": np.vstack([inputs, near]),
+        "outputs": outputs,
+        "targets": np.append(targets, (targets[0] + 1) % 5),
+    }
+    options = []
+    for name, array in arrays.items():
+        np.save(tmp_path / f"{name}.npy", array)
+        options += [f"--{name}", str(tmp_path / f"{name}.npy")]
+    record = answer("decide", *options)
+    assert (record["verdict"], record["recalled"], record["facts"]) == ("not-storable", 9, 9)
+    assert any("no more than what rounding may do" in note for note in record["notes"])
+
+
 def test_decide_goes_on_to_the_largest_margin():
     record = answer("decide", "--dim", "12", "--facts", "25", "--largest-margin")
     assert 0 < record["margin_lower"] <= record["margin_upper"]

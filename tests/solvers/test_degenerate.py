@@ -247,17 +247,19 @@ def test_vectors_that_would_overflow_are_refused(scale):
     assert proved_verdict(OriginalProblem(large, large)) is Verdict.STORABLE
 
 
-def planted_and_opposed(factor, seed, facts=150, dim=20):
-    """Facts that some weights store, and one more: a multiple of an input, with the wrong target for it."""
+def planted_and_opposed(factor, seed, facts=150, dim=20, apart=0.0):
+    """Facts that some weights store, and one more: a multiple of an input, with the wrong target for it.
+
+    Their directions may be a little apart.
+    """
     rng = np.random.default_rng(seed)
     weights = rng.standard_normal((dim, dim))
     inputs, outputs = rng.standard_normal((2, facts, dim))
     targets = (inputs @ weights.T @ outputs.T).argmax(axis=1)
     fact = int(rng.integers(facts))
     target = targets[fact] if factor < 0 else (targets[fact] + 1 + rng.integers(facts - 1)) % facts
-    return OriginalProblem(
-        np.vstack([inputs, factor * inputs[fact]]), outputs, np.append(targets, target)
-    )
+    multiple = factor * inputs[fact] * (1 + apart * rng.standard_normal(dim))
+    return OriginalProblem(np.vstack([inputs, multiple]), outputs, np.append(targets, target))
 
 
 @pytest.mark.parametrize("factor", [0.01, 100.0, 0.5, 3.0, 4.0, -3.0])
@@ -268,6 +270,14 @@ def test_a_multiple_of_an_input_with_another_target_is_refuted(factor, seed):
     decision = assert_proved(problem, threads=1)
     assert decision.verdict is Verdict.NOT_STORABLE
     assert decision.solution.recalled < problem.facts
+
+
+@pytest.mark.parametrize("apart", [1e-14, 1e-13, 1e-12])
+@pytest.mark.parametrize("seed", [6, 12, 14])
+def test_a_margin_far_below_the_tolerance_is_refuted_or_proved(apart, seed):
+    # Weights recall all facts by less than can be proved: a bound on any margin tells.
+    decision = assert_proved(planted_and_opposed(0.7, seed, apart=apart), threads=1)
+    assert decision.verdict is not Verdict.UNDECIDED
 
 
 @pytest.mark.parametrize("factor", [0.01, 3.0, -3.0])

@@ -7,6 +7,7 @@ import pytest
 from definition import BOTH, KINDS, leads_of, linear_program_stores, proved_verdict
 
 from simonides.problems.original import OriginalProblem
+from simonides.solvers.deciding import linear_program as module
 from simonides.solvers.deciding.decide import decide
 from simonides.solvers.deciding.linear_program import linear_program
 from simonides.solvers.hinge.feasibility import feasibility
@@ -80,6 +81,22 @@ def test_it_agrees_with_one_program_over_all_pairs():
         assert status is linear_program_stores(problem)
         stored.append(status)
     assert 0 < stored.count(True) < 20
+
+
+@pytest.mark.parametrize(("given", "most"), [(None, 10.0), (3.0, 3.0), (0.0, 0.0)])
+def test_it_ends_within_its_time(monkeypatch, given, most):
+    """Some programs circle without end, and neither Ctrl-C nor a clock of ours reaches them."""
+    limits = []
+    plain = module.linprog
+
+    def noted(*arguments, options, **more):
+        limits.append(options["time_limit"])
+        return plain(*arguments, options=options, **more)
+
+    monkeypatch.setattr(module, "linprog", noted)
+    solution = linear_program(OriginalProblem.gaussian(14, 5, seed=14), np.eye(5), given)
+    assert 0 <= max(limits) <= most
+    assert given != 0 or solution.status is Status.STOPPED
 
 
 def test_it_leaves_large_and_impossible_problems_alone():

@@ -137,6 +137,9 @@ def _notes(
         notes.append(f"No weights let fact {fact} beat output {rival}: the fact {why}.")
     elif decision.verdict == "not-storable":
         notes += _contradiction(problem)
+    everything = decision.solution.recalled == problem.facts
+    if everything and decision.verdict in ("not-storable", "undecided"):
+        notes.append("All facts are recalled, but some by no more than what rounding may do.")
     if decision.verdict == "not-found":
         notes.append("No weights of this rank were found. That proves nothing: there may be some.")
     if decision.verdict == "not-storable" and decision.told_by is not None:

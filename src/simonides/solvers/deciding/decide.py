@@ -16,7 +16,7 @@ from simonides.solvers.deciding.prefix import telling_prefix
 from simonides.solvers.deciding.proof import proved, unproved
 from simonides.solvers.hinge.feasibility import feasibility
 from simonides.solvers.hinge.low_rank import low_rank
-from simonides.solvers.hinge.margin import maximum_margin
+from simonides.solvers.hinge.margin import maximum_margin, without_margin
 from simonides.solvers.solution import Solution, Status, Verdict
 from simonides.solvers.training.cross_entropy import cross_entropy
 from simonides.threads import crew
@@ -278,16 +278,29 @@ class _Stages:
         if before is not None and before.verdict is Verdict.STORABLE is not outcome.verdict:
             return _cut_short_as(before, outcome)
         if outcome.verdict is Verdict.UNDECIDED and not outcome.cut_short:
-            outcome = self._by_linear_program(outcome)
+            by_rounding = outcome.status is Status.STORED
+            further = self._by_margin if by_rounding else self._by_linear_program
+            outcome = further(outcome)
         if outcome.verdict is Verdict.NOT_STORABLE and is_out_of_range(problem):
             return unproved(replace(outcome, status=Status.STOPPED, multipliers=None))
         return outcome
+
+    def _by_margin(self, before: Solution) -> Solution:
+        """Return what is proved about facts that are recalled by rounding, or else what was known."""
+        problem, search = self._problem, self._search
+        known = contradicted(problem, before, search.tolerance)
+        if known.verdict is not Verdict.UNDECIDED:
+            return known
+        further = without_margin(problem, before, search.tolerance, **search.options)
+        outcome = self._proved(further)
+        return outcome if outcome.certificate else _cut_short_as(before, outcome)
 
     def _by_linear_program(self, before: Solution) -> Solution:
         """Return what a linear program decides where a long search did not, or else what was known."""
         if before.steps < _MANY_STEPS:
             return before
-        vertex = linear_program(self._problem, before.weights)
+        left = self._search.options["time_limit"]
+        vertex = linear_program(self._problem, before.weights, left)
         if vertex is None:
             return before
         outcome = self._proved(replace(vertex, steps=before.steps, history=before.history))

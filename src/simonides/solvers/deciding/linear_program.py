@@ -39,7 +39,13 @@ _TOLERANCE = 1e-10
 """The smallest that HiGHS takes."""
 
 
-def linear_program(problem: Problem, start: Reals) -> Solution | None:
+_LONGEST = 10.0
+"""Seconds: those that end take less than one, others circle without end, and Ctrl-C waits for them."""
+
+
+def linear_program(
+    problem: Problem, start: Reals, time_limit: float | None = None
+) -> Solution | None:
     """Find weights that store all facts, or multipliers; None if the problem is too large.
 
     ``start`` says which constraints to look at first. Neither outcome is a proof before it is checked.
@@ -49,10 +55,11 @@ def linear_program(problem: Problem, start: Reals) -> Solution | None:
     if problem.impossible_pair() is not None:
         return None
     began = time.perf_counter()
+    deadline = began + min(_LONGEST, np.inf if time_limit is None else time_limit)
     pairs = _Pairs.closest(problem, start, _FIRST_RIVALS)
     status, weights, prices = Status.STOPPED, start, np.zeros(len(pairs))
     for _ in range(_MOST_ROUNDS):
-        solved = _vertex(pairs.rows(problem))
+        solved = _vertex(pairs.rows(problem), max(0.0, deadline - time.perf_counter()))
         if solved is None:
             break
         vertex, prices = solved
@@ -77,8 +84,8 @@ def linear_program(problem: Problem, start: Reals) -> Solution | None:
     )
 
 
-def _vertex(rows: Reals) -> tuple[Reals, Reals] | None:
-    """Return the best weights within the unit cube and the price of each constraint."""
+def _vertex(rows: Reals, seconds: float) -> tuple[Reals, Reals] | None:
+    """Return the best weights within the unit cube and the price of each constraint, if there is time."""
     constraints, size = rows.shape
     answer = linprog(
         np.append(np.zeros(size), -1.0),
@@ -88,6 +95,7 @@ def _vertex(rows: Reals) -> tuple[Reals, Reals] | None:
         method="highs-ds",
         options={
             "presolve": False,
+            "time_limit": seconds,
             "primal_feasibility_tolerance": _TOLERANCE,
             "dual_feasibility_tolerance": _TOLERANCE,
         },

@@ -42,7 +42,7 @@ _LONGEST_CG = 400
 _EXACT, _LOOSE, _LOOSER = 0.01, 0.1, 0.3
 """Residuals of Newton equations: once active pairs have settled, and before, by what a pass costs."""
 
-_HEADROOM = 0.9
+HEADROOM = 0.9
 """Fraction of the tolerance at which a bound is good enough: who checks it adds the rounding."""
 
 _COSTLY_PASS = 15
@@ -93,7 +93,7 @@ def feasibility(
     start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:
         solver = _Feasibility(
-            HingeProblem(problem, each), start, _HEADROOM * arguments.tolerance(tolerance)
+            HingeProblem(problem, each), start, HEADROOM * arguments.tolerance(tolerance)
         )
         return drive(solver, limits, watch)
 

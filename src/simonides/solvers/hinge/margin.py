@@ -16,7 +16,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.solvers.driver import Limits, Report, drive
-from simonides.solvers.hinge.feasibility import feasibility, newton_step
+from simonides.solvers.hinge.feasibility import HEADROOM, feasibility, newton_step
 from simonides.solvers.hinge.hinge import Hinge, HingeProblem
 from simonides.solvers.hinge.initial_weights import scaled
 from simonides.solvers.solution import Solution, Status
@@ -40,6 +40,9 @@ _CENTRED = 0.03
 
 _SAFETY = 0.3
 """Share of that slope that a Newton equation may leave, so that one step usually centres."""
+
+_SURE = 0.9
+"""Relative gap at which to end: the lower bound is then a tenth of the upper one, far above rounding."""
 
 _LEAST_RIDGE = 1e-14
 """Of the first ridge: below, the bracket is as narrow as rounding lets it be."""
@@ -109,6 +112,26 @@ def maximum_margin(
         return drive(solver, Limits(max_steps, left), watch, after=stored)
 
 
+def without_margin(
+    problem: Problem,
+    stored: Solution,
+    tolerance: float,
+    *,
+    max_steps: int,
+    time_limit: float | None,
+    threads: int | None,
+    watch: Callable[[Progress], None] | None,
+) -> Solution:
+    """Go on from weights that recall all facts, perhaps by rounding alone, until a bound tells.
+
+    That is multipliers by which no weights have a margin above the tolerance, or else weights with one.
+    """
+    with crew(threads) as each:
+        task, enough = HingeProblem(problem, each, exact=True), HEADROOM * tolerance
+        solver = _LargestMargin(task, stored, _SURE, enough)
+        return drive(solver, Limits(max_steps, time_limit), watch, after=stored)
+
+
 @dataclass(frozen=True, eq=False)
 class _Centre:
     """A point of the path: the hinge, and the bracket that it and those before it leave."""
@@ -119,11 +142,12 @@ class _Centre:
 
 @dataclass(frozen=True, eq=False)
 class _LargestMargin:
-    """The solver, from weights that store all facts."""
+    """The solver, from weights that store all facts; a margin below ``enough`` counts as none."""
 
     task: HingeProblem
     stored: Solution
     gap: float
+    enough: float = 0.0
 
     def start(self) -> _Centre:
         # From a scale where many pairs are active, with the ridge that holds the weights there.
@@ -142,6 +166,8 @@ class _LargestMargin:
             centre = _Centre(hinge, bracket)
             yield centre
             if bracket.upper - bracket.lower <= self.gap * bracket.upper:
+                break
+            if bracket.upper < self.enough:
                 break
             if _steepness(hinge, ridge) <= _CENTRED:
                 ridge *= _FALL
@@ -165,6 +191,10 @@ class _LargestMargin:
 
     def finish(self, centre: _Centre, _status: Status) -> Solution:
         bracket = centre.bracket
+        if bracket.upper < self.enough:
+            proof, upper = bracket.multipliers, bracket.upper
+            refuted = replace(self.stored, status=Status.INFEASIBLE)
+            return replace(refuted, multipliers=proof, margin_upper=upper)
         if bracket.weights is None:
             return self.stored
         problem = self.task.problem
