@@ -94,3 +94,10 @@ def test_labels_are_saved(labels, tmp_path):
     assert again.classes_.dtype.kind == labels.dtype.kind
     np.testing.assert_array_equal(again.predict(X), labels)
     assert again.score(X, labels) == 1.0
+
+
+@pytest.mark.parametrize("missing", [None, np.nan])
+def test_missing_labels_are_refused(missing):
+    labels = np.array(["a", missing, "c"] * 4, dtype=object)
+    with pytest.raises(ValueError, match="none of them missing"):
+        AssociativeMemory().fit(np.eye(12), labels)

@@ -343,3 +343,21 @@ def test_few_samples_make_a_curve_that_is_the_same_from_seed_to_seed():
 def test_a_single_fact_has_no_rivals_of_its_own():
     with pytest.raises(ValueError, match="candidates = 1 must be"):
         minimum_of_risk(1, 10, rng=rng())
+
+
+def test_a_loss_that_counts_twice_has_the_same_minimum():
+    class Twice(CrossEntropy):
+        def value(self, scores):
+            return 2 * super().value(scores)
+
+        def prox(self, points, step):
+            return super().prox(points, 2 * step)
+
+    once, twice = (
+        minimum_of_risk(40, 30.0, loss=loss, rng=np.random.default_rng(0), samples=512)
+        for loss in (CrossEntropy(), Twice())
+    )
+    assert twice.loss.value == pytest.approx(2 * once.loss.value, rel=1e-6)
+    assert twice.norm.value == pytest.approx(once.norm.value, rel=1e-6)
+    # One accuracy is a chance, the other counted.
+    assert abs(twice.accuracy.value - once.accuracy.value) < 5 * twice.accuracy.stderr

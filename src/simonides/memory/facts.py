@@ -325,12 +325,16 @@ def _labelled(y: object, size: int) -> tuple[NDArray[Any], Integers]:
     _refuse_other_length(array, size)
     try:
         check_classification_targets(array)
+        classes, numbers = np.unique(array, return_inverse=True)
     except ValueError as error:
         reason = str(error).split(".")[0]
         raise BadArgumentError(
             f"y must be labels, or a target embedding for each row of X: {reason}"
         ) from None
-    classes, numbers = np.unique(array, return_inverse=True)
+    except TypeError as error:  # None or NaN among words
+        raise BadArgumentError(
+            f"y must be labels of one kind, none of them missing: {error}; drop those rows"
+        ) from None
     return classes, numbers.astype(np.int64)
 
 

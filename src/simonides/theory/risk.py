@@ -293,6 +293,8 @@ class _Equations:
 
         There tied scores move alike, so that the target wins exactly if :math:`r g_1 + \tau` does.
         """
-        if isinstance(self.loss, CrossEntropy):
+        if (
+            type(self.loss) is CrossEntropy
+        ):  # one that is made of it need not move scores as it does
             return np.full(len(scores), 1 - failure_probability(lift, scores.shape[1]))
         return np.asarray(scores[:, 0] > scores[:, 1:].max(axis=1), dtype=np.float64)
