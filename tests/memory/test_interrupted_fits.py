@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 import simonides
 from simonides import AssociativeMemory, verify
+from simonides.memory.facts import Facts
 
 HOUSE = Path(simonides.__file__).parent
 SAMPLES = 4
@@ -89,7 +90,7 @@ def test_an_interrupted_fit_leaves_the_best_so_far_and_raises(case):
         if hasattr(memory, "weights_"):
             is_sound(memory, X)
             fitted += 1
-        else:  # the facts were not read yet, or the work was over
+        else:  # the options were not read yet, or the work was over
             assert not str(caught.value)
             with pytest.raises(NotFittedError):
                 check_is_fitted(memory)
@@ -134,6 +135,28 @@ def test_before_the_search_there_are_the_weights_it_starts_from(monkeypatch, ran
         memory.fit(X, Y)
     if rank is None:
         np.testing.assert_allclose(memory.weights_, Y.T @ X)
+    is_sound(memory, X)
+
+
+def test_while_the_facts_are_read_there_are_the_weights_to_start_from(monkeypatch):
+    X, Y = gaussian(12, 6)
+    plain = Facts.read
+    reads = [interrupted, plain]
+    monkeypatch.setattr(Facts, "read", lambda *given, **options: reads.pop(0)(*given, **options))
+    memory = AssociativeMemory()
+    with pytest.raises(KeyboardInterrupt, match=r"best weights by then: .* facts are not stored"):
+        memory.fit(X, Y)
+    np.testing.assert_allclose(memory.weights_, Y.T @ X)
+    is_sound(memory, X)
+
+
+@pytest.mark.filterwarnings("ignore::simonides.memory.shortfall.NotAllStoredWarning")
+@pytest.mark.parametrize("method", ["gradient", "cross_entropy", "feasibility"])
+def test_out_of_time_no_fewer_facts_are_stored_than_by_the_weights_to_start_from(method):
+    X, Y = gaussian(40, 12)
+    rule = AssociativeMemory("hebbian").fit(X, Y)
+    memory = AssociativeMemory(method, time_limit=0).fit(X, Y)
+    assert memory.n_stored_ >= rule.n_stored_ > 3
     is_sound(memory, X)
 
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from simonides import arguments
 from simonides.certificate import Claim
-from simonides.interrupts import Keyboard
+from simonides.interrupts import Keyboard, completed
 from simonides.memory import files
 from simonides.memory.budget import is_mapped
 from simonides.memory.diagnosis import diagnose
@@ -24,6 +24,7 @@ from simonides.memory.torch_bridge import to_layers, weights_of
 from simonides.problems import checked
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from simonides.arrays import Reals
@@ -161,9 +162,12 @@ class AssociativeMemory(LinearRecall):
             If some facts are not stored.
         """
         recipe = self._recipe()
-        inputs = checked_inputs(X, self, to_store=True)
-        facts = Facts.read(inputs, y, outputs, targets, normalize=recipe.normalize_outputs)
-        return self._store(facts, recipe, like=X)
+
+        def read() -> Facts:
+            inputs = checked_inputs(X, self, to_store=True)
+            return Facts.read(inputs, y, outputs, targets, normalize=recipe.normalize_outputs)
+
+        return self._store(read, recipe, like=X)
 
     def add(self, X: Any, y: Any = None, *, targets: Any = None) -> AssociativeMemory:
         """Store further facts beside those stored, from the weights as they are if the method can.
@@ -189,7 +193,7 @@ class AssociativeMemory(LinearRecall):
         """
         inputs, recipe = self._inputs(X, to_store=True), self._recipe()
         facts = self.facts_.with_added(inputs, y, targets, normalize=recipe.normalize_outputs)
-        return self._store(facts, recipe, self.weights_)
+        return self._store(lambda: facts, recipe, self.weights_)
 
     def forget(self, indices: Any) -> AssociativeMemory:
         """Store all facts but some, from weights that know nothing of these.
@@ -210,7 +214,7 @@ class AssociativeMemory(LinearRecall):
             As :meth:`fit` does.
         """
         facts, gone = self.facts_.without(indices)
-        return self._store(facts, self._recipe(), cleared(self.weights_, gone))
+        return self._store(lambda: facts, self._recipe(), cleared(self.weights_, gone))
 
     def recall_under_noise(
         self, noise: Any = None, *, trials: int = 20, most_facts: int = 256
@@ -335,15 +339,17 @@ class AssociativeMemory(LinearRecall):
         return Recipe(seed=seed_of(options.pop("random_state")), **options)
 
     def _store(
-        self, facts: Facts, recipe: Recipe, start: Reals | None = None, *, like: Any = None
+        self, read: Callable[[], Facts], recipe: Recipe, start: Any = None, like: Any = None
     ) -> AssociativeMemory:
+        facts, early = completed(read)
         storing = Storing(facts, recipe, start)
         with Keyboard() as keyboard:
-            storing.search(progress=self.progress)
+            if not early:
+                storing.search(progress=self.progress)
             self._keep(facts, storing.outcome(), like)
         if keyboard.interrupted:  # another interrupt, from here on, is the end
             self._keep(facts, storing.outcome(), like)
-        interrupted = keyboard.interrupted or storing.interrupted
+        interrupted = early or keyboard.interrupted or storing.interrupted
         message = self._shortfall(recipe, storing, interrupted=interrupted)
         if interrupted:
             message = message or "all facts are stored"
@@ -355,18 +361,15 @@ class AssociativeMemory(LinearRecall):
     def _keep(self, facts: Facts, outcome: Stored, like: Any) -> None:
         if like is not None:  # only now: facts that are refused leave the memory as it was
             validate_data(self, like, skip_check_array=True, reset=True)
-        self.weights_ = outcome.solution.weights
-        self.factors_ = outcome.solution.factors
-        self.outputs_ = facts.outputs
+        self.weights_, self.factors_ = outcome.solution.weights, outcome.solution.factors
         # A memory of its own: what the caller does to X later must not change the facts.
         mapped = is_mapped(facts.inputs)
         self.inputs_: Reals | None = facts.inputs if mapped else np.array(facts.inputs)
-        self.targets_, self.classes_ = facts.targets, facts.classes
+        self.outputs_, self.targets_, self.classes_ = facts.outputs, facts.targets, facts.classes
         self.failed_ = np.flatnonzero(~outcome.stored)
         self.n_stored_ = int(np.count_nonzero(outcome.stored))
         self.certificate_ = outcome.certificate
-        self.capacity_ = outcome.capacity
-        self.load_ = outcome.load
+        self.capacity_, self.load_ = outcome.capacity, outcome.load
         self.n_iter_ = outcome.solution.steps
 
     def _shortfall(self, recipe: Recipe, storing: Storing, *, interrupted: bool) -> str:

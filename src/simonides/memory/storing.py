@@ -102,6 +102,10 @@ class Storing:
         solution = self._take(attempt(problem, recipe, self._start) or self._first())
         # Before other weights replace these, whose multipliers are about all facts.
         self._prove(problem, solution)
+        if (
+            solution.cut_short
+        ):  # perhaps before it was any better than what it could have started from
+            self._compare(self._first())
         if self._over() or not recipe.solver.strict:
             return
         guess = capacity_of(replace(setting, candidates=problem.candidates)).facts
