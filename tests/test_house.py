@@ -115,6 +115,15 @@ def test_importing_loads_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+def test_nothing_is_imported_before_the_program_minds_interrupts():
+    code = (
+        "import sys\nbefore = {*sys.modules}\nimport simonides.cli\n"
+        "print(sorted({*sys.modules} - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "['__future__', 'simonides', 'simonides.cli']"
+
+
 def test_help_loads_nothing_heavy():
     code = (
         "import sys\nfrom simonides.cli.app import app\n"

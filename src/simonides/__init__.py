@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all the rest here
 if TYPE_CHECKING:
     from simonides.certificate import Certificate as Certificate
     from simonides.certificate import Claim as Claim
@@ -94,6 +92,8 @@ __all__ = sorted(_HOME)
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = import_module(f"{__name__}.{_HOME[name]}")

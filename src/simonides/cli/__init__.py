@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import warnings
-from typing import Any
+
+TYPE_CHECKING = False  # nothing is imported before main minds Ctrl-C
+if TYPE_CHECKING:
+    from typing import Any
 
 _BAD_INPUT = 2
 INTERRUPTED = 130
@@ -23,6 +25,8 @@ def main() -> None:
 
 
 def _run() -> int:
+    import warnings
+
     import typer
 
     from simonides.cli.app import app
