@@ -117,6 +117,20 @@ def test_notes_are_those_of_the_points_not_of_the_network_they_vary():
     assert "centred" in centred
 
 
+@pytest.mark.parametrize("y", ["skip", "layers"])
+def test_out_of_time_there_are_the_rows_that_are_done(monkeypatch, y):
+    axes = ("beta", [0.5, 2.0, 3.0]), (y, [1.0, 2.0, 3.0, 4.0, 5.0])
+    whole = trainability_diagram(BLOCKS, *axes)
+    monkeypatch.setattr("simonides.signal.diagram._TOGETHER", 6)
+    again = trainability_diagram(BLOCKS, *axes)  # two rows at a time
+    np.testing.assert_array_equal(again.gradient, whole.gradient)
+    part, rows = trainability_diagram(BLOCKS, *axes, time_limit=0), 2 if y == "skip" else 1
+    assert part.y_axis.values == (1.0, 2.0)[:rows]
+    np.testing.assert_array_equal(part.gradient, whole.gradient[:rows])
+    assert part.notes[0] == f"Out of time: these are {rows} of 5 rows."
+    assert not any("Out of time" in note for note in again.notes)
+
+
 def test_an_axis_is_a_name_and_values():
     axis = Axis.of("beta", range(3))
     assert axis.values == (0.0, 1.0, 2.0)

@@ -204,6 +204,7 @@ def diagram(
     ),
     y: Annotated[str, typer.Option(help="NAME=LOW:HIGH:COUNT, another.")] = "skip=0.2:5:25",
     finite_width: FiniteWidth = False,
+    time_limit: options.TimeLimit = None,
     plot: options.Plot = None,
     as_json: options.Json = False,
 ) -> None:
@@ -218,7 +219,11 @@ def diagram(
 
     with _checked(network, plot) as architecture:
         classes = trainability_diagram(
-            architecture, _axis("x", x), _axis("y", y), finite_width=finite_width
+            architecture,
+            _axis("x", x),
+            _axis("y", y),
+            finite_width=finite_width,
+            time_limit=time_limit,
         )
     picture = options.picture(plot, diagram_table, classes)
     if as_json:

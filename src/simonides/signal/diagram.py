@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
+import time
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,9 @@ _KINDS = {field.name: str(field.type).removesuffix(" | None") for field in field
 
 CONTINUOUS = (*(name for name, kind in _KINDS.items() if kind == "float"), "skip")
 """Axes along which all points are computed at once; ``skip`` is both skips together."""
+
+_TOGETHER = 10_000
+"""Points of all layers at once: some hundred megabytes, and enough that starting costs nothing."""
 
 WHOLE = tuple(name for name, kind in _KINDS.items() if kind == "int")
 """Axes along which points are computed one value at a time."""
@@ -109,6 +113,7 @@ def trainability_diagram(
     method: Method = "table",
     finite_width: bool = False,
     thresholds: ClassThresholds | None = None,
+    time_limit: float | None = None,
 ) -> Diagram:
     """Class an architecture at every pair of values of two hyper-parameters.
 
@@ -124,6 +129,8 @@ def trainability_diagram(
         Whether to add the leading corrections in the head dimension and the dimension.
     thresholds : ClassThresholds, optional
         Where trainable ends.
+    time_limit : float, optional
+        Seconds after which no further rows are begun; the diagram is then of those that are done.
 
     Returns
     -------
@@ -164,20 +171,35 @@ def trainability_diagram(
         if axis.name in CONTINUOUS:
             values = np.array(axis.values, dtype=float).reshape(shape)
             varied |= dict.fromkeys(_fields(axis.name), values)
+    deadline = math.inf
+    if time_limit is not None:
+        remedy = "pass a number of seconds"
+        deadline = time.monotonic() + arguments.real(
+            "time_limit", time_limit, least=0, remedy=remedy
+        )
     columns: dict[str, Any] = {}
     notes: dict[str, None] = {}
-    for (rows, y_change), (places, x_change) in product(_parts(y_axis), _parts(x_axis)):
-        network = replace(architecture, **x_change, **y_change)
-        if "output_variance" in varied and network.output_variance is None:
-            network = replace(network, output_variance=1.0)
-        ways = follow(network, Gains.of(network, varied), method, finite_width, thresholds)
-        notes |= dict.fromkeys(ways.notes)
-        for name, points in _points(ways).items():
-            whole = np.empty((len(y_axis.values), len(x_axis.values)), points.dtype)
-            columns.setdefault(name, whole)[rows, places] = points
+    ends: list[str] = []
+    for rows, y_change in _parts(y_axis, max(1, _TOGETHER // len(x_axis.values))):
+        # Arrays have a row for all rows, or one for each.
+        here = {name: array[rows] if len(array) > 1 else array for name, array in varied.items()}
+        for places, x_change in _parts(x_axis, len(x_axis.values)):
+            network = replace(architecture, **x_change, **y_change)
+            if "output_variance" in varied and network.output_variance is None:
+                network = replace(network, output_variance=1.0)
+            ways = follow(network, Gains.of(network, here), method, finite_width, thresholds)
+            notes |= dict.fromkeys(ways.notes)
+            for name, points in _points(ways).items():
+                whole = np.empty((len(y_axis.values), len(x_axis.values)), points.dtype)
+                columns.setdefault(name, whole)[rows, places] = points
+        if time.monotonic() >= deadline and rows.stop < len(y_axis.values):
+            ends = [f"Out of time: these are {rows.stop:,} of {len(y_axis.values):,} rows."]
+            y_axis = replace(y_axis, values=y_axis.values[: rows.stop])
+            columns = {name: whole[: rows.stop] for name, whole in columns.items()}
+            break
     for note in notes:
         warnings.warn(note, PoorTheoryWarning, stacklevel=2)
-    return Diagram(architecture, x_axis, y_axis, **columns, notes=tuple(notes))
+    return Diagram(architecture, x_axis, y_axis, **columns, notes=(*ends, *notes))
 
 
 def _points(ways: Ways) -> dict[str, Any]:
@@ -194,10 +216,11 @@ def _points(ways: Ways) -> dict[str, Any]:
     }
 
 
-def _parts(axis: Axis) -> list[tuple[slice, dict[str, Any]]]:
+def _parts(axis: Axis, together: int) -> list[tuple[slice, dict[str, Any]]]:
     """Return the parts of an axis that are computed at once, and what an architecture has there."""
+    size = len(axis.values)
     if axis.name in CONTINUOUS:
-        return [(slice(None), {})]
+        return [(slice(k, min(k + together, size)), {}) for k in range(0, size, together)]
     return [(slice(k, k + 1), {axis.name: value}) for k, value in enumerate(axis.values)]
 
 
