@@ -1,7 +1,7 @@
 """The program as a user runs it: each run a process of its own, with its exit code and its streams.
 
 Importing takes longer than most commands. A run is therefore forked from a process that has imported what
-commands import and has done nothing else. ``run_file`` starts the installed script itself.
+commands import and compile, and has done nothing else. ``run_file`` starts the installed script itself.
 
 Run as a script, this file is that process: it reads a request a line, and answers with the exit code.
 """
@@ -123,8 +123,9 @@ def _import_all() -> None:
                 importlib.import_module(module.name)
     from simonides.cli.app import app
 
-    with contextlib.redirect_stdout(io.StringIO()):  # what a first command makes others import
-        app(["capacity", "--dim", "2"], standalone_mode=False)
+    with contextlib.redirect_stdout(io.StringIO()):  # what a first command imports, or compiles
+        for command in ("capacity --dim 2", "decide --dim 3 --facts 4"):
+            app(command.split(), standalone_mode=False)
     sys.meta_path.remove(_Absent)
 
 

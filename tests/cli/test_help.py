@@ -29,6 +29,9 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FOLLOWERS = {"decide": ["verify"], "sweep run": ["sweep status", "sweep export"]}
 """Their examples read what the example of the one writes."""
 
+SHARED = {"reproduce", "sweep run", "threshold"}
+"""Would start processes, which takes longer than what they share."""
+
 FIRST = [name for name in COMMANDS if name not in {*chain.from_iterable(FOLLOWERS.values())}]
 
 
@@ -70,7 +73,8 @@ def test_the_example_runs(command, tmp_path):
     (tmp_path / "examples" / "accuracy.toml").write_text(short)
     for name in (command, *FOLLOWERS.get(command, [])):
         words = shlex.join(example(name)).replace("--instances 20", "--instances 2")
-        done = run(*shlex.split(words), "--json", cwd=tmp_path)
+        alone = ["--workers", "1"] if name in SHARED else []
+        done = run(*shlex.split(words), *alone, "--json", cwd=tmp_path)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout)
 

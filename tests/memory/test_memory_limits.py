@@ -77,6 +77,7 @@ def facts_for(kind: str) -> Facts:
     return Facts(inputs, outputs, targets)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "pairs", "begins"),
     [("random", 300, False), ("random", 2000, True), ("planted", 300, True), ("planted", 1, False)],
@@ -105,6 +106,7 @@ def test_a_search_is_refused_before_it_begins_or_not_at_all(monkeypatch, kind, p
     assert None in scans
 
 
+@pytest.mark.slow
 def test_where_memory_is_short_the_warning_says_so():
     facts = facts_for("random")
     needed = bytes_needed(facts, named("feasibility"))

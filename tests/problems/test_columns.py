@@ -116,6 +116,7 @@ def test_nor_on_one_tiny_unit(side, size, facts):
     assert verify(decision.certificate, problem).valid
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("sides", [("inputs",), ("outputs",), ("inputs", "outputs")])
 @pytest.mark.parametrize(

@@ -80,10 +80,10 @@ def test_multipliers_that_cancel_exactly_go_on_cancelling():
     ("facts", "dim_in", "dim_out", "candidates", "spread"),
     [
         (12, 6, 6, None, 3.0),
-        (16, 6, 6, None, 3.0),
+        pytest.param(16, 6, 6, None, 3.0, marks=pytest.mark.slow),
         (24, 6, 6, None, 3.0),
         (12, 6, 6, None, 1e4),
-        (16, 6, 6, None, 1e4),
+        pytest.param(16, 6, 6, None, 1e4, marks=pytest.mark.slow),
         (24, 6, 6, None, 1e4),
         (10, 3, 7, 12, 1e3),
         (30, 7, 3, 4, 1e3),
