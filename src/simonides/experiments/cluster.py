@@ -34,6 +34,10 @@ _PATIENCE = 10
 """Seconds to wait for a scheduler, and then for its first worker. Any number does that a person
 waits for: a cluster that is there answers at once."""
 
+_BUSY = 12
+"""Times that patience for a scheduler that was there: one that died is noticed at once, and a busy machine
+may keep one that lives from answering."""
+
 _SILENCE = 5.0
 """Seconds without a record after which it is asked whether anyone is still at work."""
 
@@ -166,7 +170,7 @@ class _Cluster:
         """Count the workers that are fit; if they have changed while some are not, tasks are given anew."""
         try:
             ncores = self._client.scheduler.ncores
-            workers = self._client.sync(ncores, workers=None, callback_timeout=_PATIENCE)
+            workers = self._client.sync(ncores, workers=None, callback_timeout=_BUSY * _PATIENCE)
         except OSError:
             raise self._lost() from None
         fit = sorted(set(workers) - self._barred)
