@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from enum import Enum
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,11 @@ ROOMS = [
 ]
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
 def room(module: str) -> int:
     """Return the place of a module's room: the longest name that the module's begins with."""
     parts = module.split(".")[1:]
@@ -52,7 +58,7 @@ def room(module: str) -> int:
 
 def imports(path: Path) -> set[str]:
     modules = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(parsed(path)):
         if isinstance(node, ast.Import):
             modules |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -172,7 +178,7 @@ def test_the_drawing_names_files_that_there_are():
 def test_no_two_public_classes_share_a_name():
     homes: dict[str, list[Path]] = {}
     for path in SOURCE.rglob("*.py"):
-        for node in ast.parse(path.read_text()).body:
+        for node in parsed(path).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 homes.setdefault(node.name, []).append(path)
     assert not {name: paths for name, paths in homes.items() if len(paths) > 1}
@@ -182,7 +188,7 @@ def test_no_function_has_grown_past_one_look():
     long = [
         f"{path.name}: {node.name}"
         for path in SOURCE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(parsed(path))
         if isinstance(node, ast.FunctionDef) and code_lines(node) > 80
     ]
     assert not long

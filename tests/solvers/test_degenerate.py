@@ -188,7 +188,7 @@ def test_small_whole_numbers_against_linear_programming():
 # Units and lengths.
 
 
-@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e-18, 1e-8, 1e-2, 1e3, 1e8, 1e18, 1e40, 1e60])
+@pytest.mark.parametrize("scale", [1e-60, 1e-18, 1e-2, 1e3, 1e18, 1e60])
 @pytest.mark.parametrize("facts", [12, 26])
 def test_units_do_not_matter(facts, scale):
     problem = OriginalProblem.gaussian(facts, 6, seed=1)
@@ -263,7 +263,7 @@ def planted_and_opposed(factor, seed, facts=150, dim=20, apart=0.0):
 
 
 @pytest.mark.parametrize("factor", [0.01, 100.0, 0.5, 3.0, 4.0, -3.0])
-@pytest.mark.parametrize("seed", range(7))
+@pytest.mark.parametrize("seed", range(5))
 def test_a_multiple_of_an_input_with_another_target_is_refuted(factor, seed):
     # Without a look at pairs about one in five stays open, as rounding lets all facts look recalled.
     problem = planted_and_opposed(factor, seed)
