@@ -17,7 +17,7 @@ from simonides.solvers.deciding.decide import decide
 from simonides.solvers.deciding.threshold import threshold
 from simonides.solvers.solution import Verdict
 from simonides.theory.cone import statistical_dimension
-from simonides.theory.vertices import hidden_share, placed_facts
+from simonides.theory.vertices import hidden_share, lost_to_hidden, placed_facts
 
 
 @pytest.mark.parametrize(("candidates", "dim"), [(4, 2), (10, 2), (12, 3), (30, 4), (60, 5)])
@@ -46,6 +46,23 @@ def test_the_quick_bound_is_one():
         for dim in (2, 5, 12, 30):
             tail = 2 * special.pdtrc(dim, 1.5 * statistical_dimension(candidates))
             assert hidden_share(candidates, dim) <= tail + 1e-11
+
+
+def test_the_mean_number_of_outputs_until_one_is_hidden():
+    rng = np.random.default_rng(4)
+    first = []
+    for _ in range(300):
+        outputs = rng.standard_normal((40, 4))
+        number = 5  # a simplex
+        while len(ConvexHull(outputs[: number + 1]).vertices) == number + 1:
+            number += 1
+        first.append(number)
+    mean, error = np.mean(first), np.std(first, ddof=1) / math.sqrt(len(first))
+    # Hidden ones come in groups now and then, which rare events do not: five percent.
+    setting = Setting(10**6, 4)
+    expected = 40 * (1 - lost_to_hidden(setting, 40.0))
+    assert expected == pytest.approx(mean, abs=4 * error + 0.05 * mean)
+    assert lost_to_hidden(Setting(100, 100), 1000.0) == 0
 
 
 @pytest.mark.slow

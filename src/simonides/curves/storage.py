@@ -284,10 +284,10 @@ CURVES = (
         "How much margin is left below capacity?",
         "Below capacity the best memory can keep every target above its rivals by a margin, here in "
         "units of a fresh output's score. It vanishes at capacity. The curve is that of independent "
-        "features; small matrices keep less. Half full, a gap that is the same for all facts was measured "
-        "a quarter to a third below it at dimension 12 to 28; one over the lengths of its own vectors, as "
-        "certificates prove it, 8 to 15% below at dimension 25 and 3 to 10% at 50. At nine tenths of "
-        "capacity no difference could be told.",
+        "features; small matrices keep less. A gap that is the same for all facts was measured below it by "
+        "about 6/d of it at dimension 8 to 26; one over the lengths of its own vectors, as certificates "
+        "prove it, 8 to 15% below at dimension 25 and 3 to 10% at 50. At nine tenths of capacity no "
+        "difference could be told.",
         margin,
         _draw_margin,
         most_dim=10**6,

@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from simonides.formatting import count
-from simonides.theory.notes import deviations
+from simonides.theory.notes import deviations, lost_to_margin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -111,9 +111,8 @@ def _below(over: float, capacity: Capacity, refuted: bool) -> str:
         return f"no weights store all of these (certificate_ proves it): {_special(over, capacity)}"
     reasons, remedies = [], []
     if setting.margin > 0:
-        reasons.append(
-            "theory's margins are high (the largest were measured a quarter to a third lower)"
-        )
+        lost = lost_to_margin(setting, capacity.facts)
+        reasons.append(f"theory is high with a margin, by about {lost:.0%} of the facts here")
         remedies.append("a smaller margin")
     if setting.rank is not None:
         reasons.append(

@@ -24,6 +24,7 @@ from simonides.theory.cone import MOST_CANDIDATES
 from simonides.theory.hebbian import hebbian_capacity
 from simonides.theory.notes import caveats
 from simonides.theory.setting import ProblemKind, Setting
+from simonides.theory.uneven import evenness
 from simonides.theory.vertices import most_targets, placed_facts
 
 if TYPE_CHECKING:
@@ -195,13 +196,22 @@ def needed_parameters(setting: Setting, facts: float) -> Estimate:
 
 
 def _shares(setting: Setting) -> Iterator[Estimate]:
-    """Yield what fits in all where only the facts on the k most frequent targets are looked at."""
-    counts = sorted(setting.target_counts or (), reverse=True)
+    """Yield what fits in all where only the facts on the k most frequent targets are looked at.
+
+    Outputs no more than their dimension and one are told apart freely: there it matters, too, how uneven
+    these k are among themselves.
+    """
     assert setting.candidates is not None  # uneven counts come with them
+    counts = sorted(setting.target_counts or (), reverse=True)
+    counts += [0] * (setting.candidates - len(counts))
     sizes = np.geomspace(2, setting.candidates, _SHARES).round().astype(int)
     for size in np.unique(sizes):
         few = replace(setting, candidates=int(size), target_counts=None)
-        yield facts_of(few).scaled(sum(counts) / sum(counts[:size]))
+        facts = facts_of(few).scaled(sum(counts) / sum(counts[:size]))
+        free = size <= setting.dim_out + 1
+        share = evenness(tuple(counts[:size])) if free else Estimate(1.0)
+        stderr = math.hypot(facts.stderr * share.value, facts.value * share.stderr)
+        yield Estimate(facts.value * share.value, stderr)
 
 
 def _paid_facts(setting: Setting, budget: float) -> float:

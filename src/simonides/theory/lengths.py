@@ -20,6 +20,7 @@ import numpy as np
 
 from simonides.estimate import Estimate
 from simonides.theory.capacity import capacity
+from simonides.theory.projection import scaled_distance
 
 if TYPE_CHECKING:
     from simonides.arrays import Reals
@@ -29,9 +30,6 @@ _SAMPLES = 16_000
 
 _AT_A_TIME = 1_000
 """Draws held at once: some megabytes for a thousand candidates."""
-
-_MOST_STEPS = 60
-"""Newton steps settle long before; a limit so that no loop is without end."""
 
 _ROUNDS = 3
 """The price changes with the logarithm of the number of facts: each round corrects a tenth of the last."""
@@ -68,14 +66,18 @@ def facts_that_fit(lengths: Reals, dim: int) -> Estimate:
     return Estimate(facts, facts * estimate.stderr / estimate.value)
 
 
-def length_notes(outputs: Reals) -> tuple[str, ...]:
-    """Return what the lengths of outputs do to capacity, beside Gaussian ones, if it is worth saying."""
+def length_change(outputs: Reals) -> float:
+    """Return which share of the facts more or fewer fit than if these outputs had Gaussian lengths.
+
+    Zero where it is not worth saying.
+    """
     from scipy.special import gammaincinv
 
     rows, dim = outputs.shape
     lengths = np.sort(np.linalg.norm(outputs, axis=1))
-    if rows < 2 or not lengths[0] > 0:
-        return ()
+    # As many outputs as dimensions can be sent to any others, so that lengths mean nothing.
+    if rows <= dim or not lengths[0] > 0:
+        return 0.0
     gaussian = np.sqrt(2 * gammaincinv(dim / 2, (np.arange(rows) + 0.5) / rows))
     # The same draws by rank: a quantile of one law stands against the same of the other.
     expected, given = (
@@ -83,7 +85,13 @@ def length_notes(outputs: Reals) -> tuple[str, ...]:
         for sizes in (gaussian, lengths)
     )
     change = expected / given - 1
-    if abs(change) < _WORTH_SAYING:
+    return change if abs(change) >= _WORTH_SAYING else 0.0
+
+
+def length_notes(outputs: Reals) -> tuple[str, ...]:
+    """Return what the lengths of outputs do to capacity, beside Gaussian ones, if it is worth saying."""
+    change = length_change(outputs)
+    if not change:
         return ()
     amount = f"{abs(change):.0%} {'more' if change > 0 else 'fewer'}"
     return (
@@ -95,17 +103,5 @@ def length_notes(outputs: Reals) -> tuple[str, ...]:
 def _costs(lengths: Reals, candidates: int, rng: np.random.Generator, samples: int) -> Reals:
     own = rng.choice(lengths, (samples, 1))
     ratios = own / rng.choice(lengths, (samples, candidates - 1))
-    target = rng.standard_normal((samples, 1))
-    rivals = rng.standard_normal(ratios.shape)
-    level = target
-    # The slope is increasing and concave in the level, so Newton's steps settle from below.
-    for _ in range(_MOST_STEPS):
-        over = np.maximum(rivals - ratios * level, 0)
-        slope = level - target - (ratios * over).sum(axis=1, keepdims=True)
-        curvature = 1 + (ratios**2 * (over > 0)).sum(axis=1, keepdims=True)
-        step = slope / curvature
-        level = level - step
-        if np.abs(step).max() < 1e-12 * max(1.0, np.abs(level).max()):
-            break
-    over = np.maximum(rivals - ratios * level, 0)
-    return np.asarray((level - target)[:, 0] ** 2 + (over**2).sum(axis=1))
+    target = rng.standard_normal((samples, 1))[:, 0]
+    return scaled_distance(target, rng.standard_normal(ratios.shape), ratios)

@@ -16,6 +16,9 @@ from simonides import arguments
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
 
+_MOST_STEPS, _SETTLED = 60, 1e-12
+"""Of Newton's method, which ends where no rival changes sides: seldom more than ten steps."""
+
 _SHALLOWEST = 1e-18
 """Depth below the rounding error of scores of order one: whatever is lower lowers nothing."""
 
@@ -45,6 +48,27 @@ def squared_distance(target: Reals, rivals: Reals, *, margin: float = 0.0) -> Re
     level = raised_level(target, rivals, margin=margin)
     lowered = np.maximum(rivals + margin - level[:, None], 0.0)
     return np.asarray((target - level) ** 2 + np.einsum("ij,ij->i", lowered, lowered))
+
+
+def scaled_distance(target: Reals, rivals: Reals, ratios: Reals) -> Reals:
+    r"""Return :math:`\min_t\, (a_1 - t)^2 + \sum_j (a_j - \rho_j t)_+^2` of each row.
+
+    ``ratios`` are the positive :math:`\rho_j`; where all are one this is ``squared_distance``.
+
+    >>> scaled_distance(np.array([0.0]), np.array([[1.0, -5.0]]), np.array([[2.0, 1.0]]))
+    array([0.2])
+    """
+    level, own = target[:, None], target[:, None]
+    # The slope is increasing and concave in the level, so Newton's steps settle from below.
+    for _ in range(_MOST_STEPS):
+        over = np.maximum(rivals - ratios * level, 0)
+        slope = level - own - (ratios * over).sum(axis=1, keepdims=True)
+        step = slope / (1 + (ratios**2 * (over > 0)).sum(axis=1, keepdims=True))
+        level = level - step
+        if np.abs(step).max() < _SETTLED * max(1.0, np.abs(level).max()):
+            break
+    over = np.maximum(rivals - ratios * level, 0)
+    return np.asarray((level - own)[:, 0] ** 2 + (over**2).sum(axis=1))
 
 
 def tail_squared_distance(

@@ -34,6 +34,9 @@ _NEGLIGIBLE = 1e-9
 _POISSON = 1.5
 """Times the price, the mean of a Poisson law whose tail is above that of lowered rivals (see the tests)."""
 
+_NODES = 8
+"""Of a mean over numbers of facts: H grows as a power of them, about the sixth, below the nodes' degree."""
+
 EVEN_ODDS = math.log(2)
 """Mean of rare events of which there is none with even odds."""
 
@@ -90,6 +93,19 @@ def most_targets(setting: Setting, facts: float) -> float:
     return float(
         brentq(lambda most: hidden_targets(setting, most) - EVEN_ODDS, fewest, facts, rtol=1e-6)
     )
+
+
+def lost_to_hidden(setting: Setting, facts: float) -> float:
+    """Return which share of so many facts does not fit on average, as a target is hidden before.
+
+    The first hidden target ends it; hidden ones are rare events, so that there is none among n facts with
+    the probability :math:`e^{-H(n)}`, H being their mean number.
+    """
+    if hidden_targets(setting, facts) == 0 or setting.tail_fraction is not None:
+        return 0.0
+    numbers, weights = gauss_legendre(0.0, facts, _NODES)
+    without = np.exp([-hidden_targets(setting, float(number)) for number in numbers])
+    return 1 - float(weights @ without) / facts
 
 
 def placed_facts(setting: Setting) -> float:
