@@ -136,8 +136,8 @@ def capacity(
     1192.0
     >>> print(f"{capacity(4096, rank=16).facts:.0f}")
     19813
-    >>> print(f"{capacity(20, target_counts=[70, 20, 10]).facts:.1f}")  # on two of them Cover's 2 d_in
-    44.4
+    >>> print(f"{capacity(20, target_counts=[70, 20, 10]).facts:.1f}")  # on two of them at most 2 d_in
+    44.2
     """
     dim_out = dim_in if dim_out is None else dim_out
     counts = None if target_counts is None else tuple(target_counts)
