@@ -9,6 +9,7 @@ import sys
 import threading
 from pathlib import Path
 
+import distributed
 import pytest
 from program import PATIENCE
 from sweeping import (
@@ -57,6 +58,11 @@ class Cluster:
             "worker", self.address, "--no-nanny", "--nthreads", str(threads), "--no-dashboard",
             "--local-directory", str(self._folder / name), **environment,
         )  # fmt: skip
+
+    def joined(self, number):
+        """Wait until so many workers have joined."""
+        with distributed.Client(self.address, set_as_default=False) as client:
+            client.wait_for_workers(number, timeout=PATIENCE)
 
     def _start(self, *arguments, **environment):
         with (self._folder / "log.txt").open("ab") as log:
@@ -168,6 +174,7 @@ def test_workers_without_the_package_are_left_out_in_one_line(cluster, waited, t
     assert "a cluster whose workers have simonides" in alone.stderr.splitlines()[-1]
     assert "Traceback" not in alone.stderr
     cluster.worker()
+    cluster.joined(2)
     process = start(spec, tmp_path / "remote", "--dask", cluster.address)
     wait_for(process, tmp_path / "remote", 1)
     cluster.worker(name="late", **bare)
