@@ -29,6 +29,15 @@ class Layer:
         """The smaller dimension, which no rank exceeds."""
         return min(self.dim_in, self.dim_out)
 
+    @property
+    def is_stacked(self) -> bool:
+        """Whether libraries keep such matrices as one tensor, which PEFT's target_modules do not reach.
+
+        Those are experts, of which files name each, and the router before them.
+        """
+        parts = self.name.split(".")
+        return "experts" in parts or parts[-1] == "gate"
+
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
@@ -44,7 +53,8 @@ class Skipped:
 class Model:
     """The linear layers of a model, where they were read, and how many tokens it knows.
 
-    ``vocabulary`` is None where nothing says how many there are.
+    ``vocabulary`` is None where nothing says how many there are. ``states`` are matrices that it writes anew
+    in every text; ``apart`` are layers that it has and that are left out of a plan.
     """
 
     source: str
@@ -52,41 +62,61 @@ class Model:
     vocabulary: int | None
     layers: tuple[Layer, ...]
     skipped: tuple[Skipped, ...] = ()
+    states: tuple[Layer, ...] = ()
+    apart: tuple[Layer, ...] = ()
+
+    @property
+    def names(self) -> dict[str, str]:
+        """Short names of all layers by their full names."""
+        names = [layer.name for layer in (*self.layers, *self.apart)]
+        return dict(zip(names, short_names(names), strict=True))
 
 
-def selected(model: Model, pattern: str) -> Model:
-    """Return the model with only the layers whose names match a shell pattern.
+def selected(model: Model, *patterns: str) -> Model:
+    """Return the model with only the layers that have one of these names.
 
     Parameters
     ----------
     model : Model
         The model.
-    pattern : str
-        As in ``*mlp*``; capitals count.
+    *patterns : str
+        Names as a plan prints them, or else shell patterns for whole names, as ``*mlp*``; capitals count.
 
     Returns
     -------
     Model
-        The same but for its layers.
+        The same but for its layers; the others are apart.
 
     Raises
     ------
     ValueError
-        If no layer matches; the message names those there are.
+        If no layer has the name or matches; the message names those there are.
 
     Examples
     --------
-    >>> model = Model("mine", "own", 100, (Layer("mlp.up", 8, 32), Layer("attn.q", 8, 8)))
-    >>> [layer.name for layer in selected(model, "*mlp*").layers]
-    ['mlp.up']
+    >>> model = Model("mine", "own", 100, (Layer("h.*.mlp.up", 8, 32), Layer("h.*.attn.q", 8, 8)))
+    >>> [layer.name for layer in selected(model, "mlp.up").layers]
+    ['h.*.mlp.up']
     """
-    layers = tuple(layer for layer in model.layers if fnmatchcase(layer.name, pattern))
-    if not layers:
-        names = ", ".join(layer.name for layer in model.layers)
-        raise arguments.refuse(
-            "layers", pattern, "a pattern that matches one", f"there are {names}"
-        )
-    return replace(model, layers=layers)
+    short = {layer.name: model.names[layer.name] for layer in model.layers}
+    chosen: set[str] = set()
+    for pattern in patterns:
+        fitting = [name for name in short if pattern in (name, short[name])]
+        fitting = fitting or [name for name in short if fnmatchcase(name, pattern)]
+        if not fitting:
+            names = ", ".join(short.values())
+            raise arguments.refuse(
+                "layers",
+                pattern,
+                "a layer's name or a pattern that matches one",
+                f"there are {names}",
+            )
+        chosen |= {*fitting}
+    return replace(
+        model,
+        layers=tuple(layer for layer in model.layers if layer.name in chosen),
+        apart=(*model.apart, *(layer for layer in model.layers if layer.name not in chosen)),
+    )
 
 
 def short_names(names: Sequence[str]) -> list[str]:
