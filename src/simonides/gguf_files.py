@@ -42,6 +42,12 @@ _INTEGERS = range(24, 28)
 _LEAST_BITS = 1
 """Bits that an entry takes at least; the smallest type takes 1.56."""
 
+_LENGTH = struct.Struct("<Q")
+"""What stands before a text: how long it is."""
+
+_WINDOW = 2**20
+"""Bytes that are read at a time to pass over texts."""
+
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _TEXT, _LIST = 8, 9
 """Numbers of the kinds of values."""
@@ -107,10 +113,13 @@ class _Header:
 
     def take(self, length: int) -> bytes:
         """Return the next bytes."""
+        self._spend(length)
+        return self._file.read(length)
+
+    def _spend(self, length: int) -> None:
         if length > self._left:
             raise ValueError(f"its header is cut off, or longer than {LONGEST_HEADER:,} bytes")
         self._left -= length
-        return self._file.read(length)
 
     def number(self, kind: str) -> Any:
         """Return the next number, of a kind as ``struct`` names it."""
@@ -147,9 +156,21 @@ class _Header:
         self._texts += length
         if self._texts > _MOST_TEXTS:
             raise ValueError(f"it lists more than {_MOST_TEXTS:,} texts")
-        for _ in range(length):
-            self.take(self.number("Q"))
+        self._skip_texts(length)
         return length
+
+    def _skip_texts(self, length: int) -> None:
+        """Pass over texts, many at a time: a vocabulary has a hundred thousand of them."""
+        start, passed = self._file.tell(), 0
+        while passed < length:
+            window, at = self._file.read(_WINDOW), 0
+            last = len(window) - _LENGTH.size
+            while at <= last and passed < length:
+                at += _LENGTH.size + _LENGTH.unpack_from(window, at)[0]
+                passed += 1
+            self._spend(at or _LENGTH.size)  # or it ends where a length should be
+            start += at
+            self._file.seek(start)
 
     @staticmethod
     def _letter(kind: int) -> str:

@@ -15,6 +15,8 @@ from simonides import arguments
 class Layer:
     """Linear maps of one name and shape; ``*`` in the name stands for the number of a block.
 
+    ``rank`` bounds that of an adapter, and is None where all entries are free.
+
     >>> Layer("h.*.mlp.c_fc", 768, 3072, count=12).shortest
     768
     """
@@ -23,6 +25,7 @@ class Layer:
     dim_in: int
     dim_out: int
     count: int = 1
+    rank: int | None = None
 
     @property
     def shortest(self) -> int:
@@ -53,8 +56,8 @@ class Skipped:
 class Model:
     """The linear layers of a model, where they were read, and how many tokens it knows.
 
-    ``vocabulary`` is None where nothing says how many there are. ``states`` are matrices that it writes anew
-    in every text; ``apart`` are layers that it has and that are left out of a plan.
+    ``vocabulary`` is None where nothing says how many there are. ``states`` are matrices that it writes
+    anew in every text; ``apart`` are layers that it has and that are left out of a plan.
     """
 
     source: str
@@ -135,18 +138,50 @@ def short_names(names: Sequence[str]) -> list[str]:
     return [_short(name, shared[name]) for name in names]
 
 
-def module_keys(names: Sequence[str]) -> list[str]:
-    r"""Return the keys by which PEFT's ``rank_pattern`` finds the modules of each layer.
+def module_keys(model: Model) -> dict[str, str]:
+    r"""Return for each layer's name the key by which PEFT's ``rank_pattern`` finds its modules.
 
     PEFT takes a key as a regular expression for the end of a module's name, from a dot on.
 
-    >>> module_keys(["layer.*.attention.output.dense", "layer.*.output.dense"])
+    >>> layers = Layer("layer.*.attention.output.dense", 8, 8), Layer("layer.*.output.dense", 8, 8)
+    >>> list(module_keys(Model("mine", "own", 100, layers)).values())
     ['attention\\.output\\.dense', '\\d+\\.output\\.dense']
     """
-    return [
-        r"\.".join(r"\d+" if part == "*" else re.escape(part) for part in name.split("."))
-        for name in short_names(names)
-    ]
+    return {name: _expression(short) for name, short in model.names.items()}
+
+
+def target_modules(model: Model, layers: Sequence[Layer]) -> tuple[str, ...] | str:
+    """Return what PEFT's ``target_modules`` must be to adapt these layers of a model and no others.
+
+    The shortest ends of names that no other layer has; where they would not do, a regular expression.
+
+    >>> layers = Layer("h.*.mlp.up", 8, 32), Layer("h.*.attn.q", 8, 8), Layer("head.q", 8, 8)
+    >>> target_modules(Model("mine", "own", 100, layers), layers[:2])
+    ('up', 'attn.q')
+    """
+    chosen = [layer.name for layer in layers]
+    others = {*model.names} - {*chosen}
+    ends = [_end(name, others) for name in chosen]
+    if all(ends):
+        return tuple(dict.fromkeys(end for end in ends if end))
+    keys = "|".join(_expression(model.names[name]) for name in chosen)
+    return rf"(.*\.)?({keys})"
+
+
+def _end(name: str, others: set[str]) -> str | None:
+    """Return the shortest end of a name without numbers that no other name has."""
+    parts = name.split(".")
+    for start in reversed(range(len(parts))):
+        if parts[start] == "*":
+            return None
+        end = ".".join(parts[start:])
+        if not any(f".{other}".endswith(f".{end}") for other in others):
+            return end
+    return None
+
+
+def _expression(short: str) -> str:
+    return r"\.".join(r"\d+" if part == "*" else re.escape(part) for part in short.split("."))
 
 
 def _short(name: str, shared: int) -> str:
