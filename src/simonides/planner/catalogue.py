@@ -102,7 +102,9 @@ _OTHERS: dict[str, dict[str, Any]] = {
             "model_type": "t5", "d_model": width, "num_layers": blocks, "d_ff": 4 * width,
             "num_heads": heads, "d_kv": 64, "vocab_size": 32128,
         }
-        for size, width, blocks, heads in (("small", 512, 6, 8), ("base", 768, 12, 12), ("large", 1024, 24, 16))
+        for size, width, blocks, heads in (
+            ("small", 512, 6, 8), ("base", 768, 12, 12), ("large", 1024, 24, 16),
+        )
     },
     **{
         f"modernbert-{size}": {

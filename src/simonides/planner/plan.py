@@ -153,8 +153,8 @@ class Plan:
         held = bound(Setting(state.dim_in, state.dim_out, self.candidates)).facts
         return (
             f"The state of each block is a {state.dim_out:,} x {state.dim_in:,} matrix that every text "
-            f"writes anew: as a memory of its own it could hold {count(held)} facts of that text. The total "
-            "leaves it out."
+            f"writes anew: as a memory of its own it could hold {count(held)} facts of that text. The "
+            "total leaves it out."
         )
 
 

@@ -53,8 +53,8 @@ def read_model(source: str) -> Model:
     ----------
     source : str
         A Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists several of
-        them, a ``.gguf`` file, an adapter's ``adapter_config.json`` beside its weights, a folder with one of
-        these, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`, also as on the hub.
+        them, a ``.gguf`` file, an adapter's ``adapter_config.json`` beside its weights, a folder with one
+        of these, or a name in :data:`simonides.planner.catalogue.CONFIGS`, also as on the hub.
 
     Returns
     -------
