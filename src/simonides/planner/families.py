@@ -44,6 +44,14 @@ class Config:
         remedy = "pass a model's own config.json"
         return arguments.whole(key, value, least=0, most=_MOST_BLOCKS, remedy=remedy)
 
+    def numbers(self, key: str) -> set[int]:
+        """Return the whole numbers of a list, none where it is absent."""
+        values = self.values.get(key) or []
+        if not isinstance(values, list) or not all(type(value) is int for value in values):
+            remedy = "pass a model's own config.json"
+            raise arguments.refuse(key, values, "a list of whole numbers", remedy)
+        return {*values}
+
     def part(self, key: str, **defaults: int) -> Config:
         """Return a config inside this one; what it leaves out are the defaults."""
         values = self.values.get(key)
@@ -75,10 +83,10 @@ def model_of(source: str, values: Mapping[str, Any]) -> Model:
     kind, remedy = values["model_type"], "pass its .safetensors file, whose shapes need no family"
     arguments.one_of("model_type", kind, FAMILIES, remedy)
     config = Config(values)
+    vocabulary = (_gemma3_text(config) if kind == "gemma3" else config).size("vocab_size")
     layers = tuple(layer for layer in FAMILIES[kind](config) if layer.count)
     states = STATES[kind](config) if kind in STATES else ()
-    tokens = _gemma3_text(config) if kind == "gemma3" else config
-    return Model(source, kind, tokens.size("vocab_size"), layers, states=states)
+    return Model(source, kind, vocabulary, layers, states=states)
 
 
 def _gpt2(config: Config) -> tuple[Layer, ...]:
@@ -168,7 +176,7 @@ def _mixtral(config: Config) -> tuple[Layer, ...]:
 def _qwen3_moe(config: Config) -> tuple[Layer, ...]:
     width, blocks = config.size("hidden_size"), config.blocks("num_hidden_layers")
     step = config.blocks("decoder_sparse_step", 1)
-    dense = config.values.get("mlp_only_layers") or ()
+    dense = config.numbers("mlp_only_layers")
     sparse = sum((block + 1) % step == 0 and block not in dense for block in range(blocks))
     key = "num_experts" if "num_experts" in config.values else "num_local_experts"
     return (

@@ -1,0 +1,69 @@
+"""What is printed for PEFT against PEFT itself: the intended modules, and no others, at the intended ranks."""
+
+import re
+import warnings
+
+import pytest
+from small_models import built
+
+from simonides.planner.families import FAMILIES, model_of
+from simonides.planner.model import selected
+from simonides.planner.plan import plan
+from simonides.planner.recommend import recommend
+
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]
+
+
+def adapted(network, text: str) -> dict[str, int]:
+    """Return the modules that a printed LoraConfig adapts, and their ranks."""
+    peft = pytest.importorskip("peft", reason="comes with the extra 'hf'")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = peft.get_peft_model(network, eval(text, {"LoraConfig": peft.LoraConfig}))
+    return {
+        name.removeprefix("base_model.model."): module.r["default"]
+        for name, module in model.named_modules()
+        if isinstance(module, peft.tuners.lora.LoraLayer)
+    }
+
+
+def intended(network, advice) -> dict[str, int]:
+    """Return the modules that the advice is about, and the largest ranks they have up to its own."""
+    layers = {layer.name: layer for layer in advice.layers}
+    modules = {
+        name: layers.get(re.sub(r"\b\d+\b", "*", name)) for name, _ in network.named_modules()
+    }
+    return {
+        name: min(advice.rank, layer.shortest)
+        for name, layer in modules.items()
+        if layer is not None
+    }
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_peft_adapts_the_intended_modules(kind):
+    _, config = built(kind)
+    answer = plan(model_of("made", config))
+    total = answer.total.facts
+    for facts in (10, round(0.1 * total)):  # at the least rank, and beyond that of narrow layers
+        advice = recommend(answer, facts)
+        network, _ = built(kind)
+        modules = intended(network, advice)
+        assert len(modules) == sum(layer.count for layer in advice.layers)
+        assert adapted(network, advice.lora_config) == modules
+
+
+@pytest.mark.parametrize("kind", FAMILIES)
+def test_peft_adapts_layers_that_were_selected_one_by_one(kind):
+    _, config = built(kind)
+    model = model_of("made", config)
+    for name, short in model.names.items():
+        chosen = selected(model, short)
+        if chosen.layers[0].is_stacked:
+            continue
+        advice = recommend(plan(chosen), 1)
+        network, _ = built(kind)
+        modules = intended(network, advice)
+        assert modules
+        assert {re.sub(r"\b\d+\b", "*", module) for module in modules} == {name}
+        assert adapted(network, advice.lora_config) == modules
