@@ -1,4 +1,4 @@
-"""What is printed for PEFT against PEFT itself: the intended modules, and no others, at the intended ranks."""
+"""What is printed for PEFT against PEFT itself: the intended modules and no others, at the intended ranks."""
 
 import re
 import warnings
@@ -7,7 +7,7 @@ import pytest
 from small_models import built
 
 from simonides.planner.families import FAMILIES, model_of
-from simonides.planner.model import selected
+from simonides.planner.model import out_of_reach, selected
 from simonides.planner.plan import plan
 from simonides.planner.recommend import recommend
 
@@ -59,7 +59,7 @@ def test_peft_adapts_layers_that_were_selected_one_by_one(kind):
     model = model_of("made", config)
     for name, short in model.names.items():
         chosen = selected(model, short)
-        if chosen.layers[0].is_stacked:
+        if name in out_of_reach(model):
             continue
         advice = recommend(plan(chosen), 1)
         network, _ = built(kind)
@@ -67,3 +67,18 @@ def test_peft_adapts_layers_that_were_selected_one_by_one(kind):
         assert modules
         assert {re.sub(r"\b\d+\b", "*", module) for module in modules} == {name}
         assert adapted(network, advice.lora_config) == modules
+
+
+def test_what_is_called_out_of_reach_is():
+    """Should PEFT learn to adapt these, the planner need not leave them out any longer."""
+    peft = pytest.importorskip("peft", reason="comes with the extra 'hf'")
+    network, _ = built("mamba")
+    with pytest.raises(ValueError, match="incompatible with Mamba"):
+        peft.get_peft_model(network, peft.LoraConfig(target_modules=["out_proj"]))
+    network, _ = built("deepseek_v3")
+    config = peft.LoraConfig(target_modules=["mlp.gate_proj", "mlp.up_proj"])
+    model = peft.get_peft_model(network, config)
+    layers = [
+        name for name, part in model.named_modules() if isinstance(part, peft.tuners.lora.LoraLayer)
+    ]
+    assert not [name for name in layers if name.endswith((".mlp.gate_proj", ".mlp.up_proj"))]

@@ -75,6 +75,22 @@ class Model:
         return dict(zip(names, short_names(names), strict=True))
 
 
+def out_of_reach(model: Model) -> set[str]:
+    """Return the names of layers that PEFT's ``target_modules`` cannot adapt.
+
+    Those are stacked experts and their router, maps that end as the experts do, for which PEFT takes them,
+    and the last map in a block of Mamba, which PEFT refuses as its kernels pass it by.
+
+    >>> layers = Layer("h.*.mlp.experts.*.up", 8, 8), Layer("h.*.mlp.up", 8, 8), Layer("h.*.q", 8, 8)
+    >>> sorted(out_of_reach(Model("mine", "own", 100, layers)))
+    ['h.*.mlp.experts.*.up', 'h.*.mlp.up']
+    """
+    layers = (*model.layers, *model.apart)
+    ends = {_from_the_end(layer.name)[0] for layer in layers if layer.is_stacked}
+    ends |= {"out_proj"} if model.states else set()
+    return {layer.name for layer in layers if _from_the_end(layer.name)[0] in ends}
+
+
 def selected(model: Model, *patterns: str) -> Model:
     """Return the model with only the layers that have one of these names.
 

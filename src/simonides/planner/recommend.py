@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from simonides import arguments
 from simonides.formatting import short
-from simonides.planner.model import Layer, Model, module_keys, target_modules
+from simonides.planner.model import Layer, Model, module_keys, out_of_reach, target_modules
 from simonides.planner.plan import LayerBounds, Plan, at_rank, bound
 from simonides.theory.requirements import first, smallest_rank
 from simonides.theory.setting import Setting
@@ -30,10 +30,7 @@ _NOTE = (
     "Capacity is an upper bound, so that smaller ranks than the smallest are ruled out and larger ones are "
     "not promised: whether a rank is enough, only training can show."
 )
-_STACKED = (
-    "Experts and their routers are left out: PEFT's target_modules do not reach them where a library "
-    "stacks them in one tensor."
-)
+_OUT_OF_REACH = "Left out, as PEFT cannot adapt them by target_modules: {names}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +200,8 @@ def _roomy(rows: tuple[LayerBounds, ...], tokens: int) -> int:
 
 def _common(plan: Plan) -> tuple[LayerBounds, ...]:
     """Return the rows to adapt: those that were selected, or else all in the blocks of a model of text."""
-    reached = [row for row in plan.rows if not row.layer.is_stacked]
+    beyond = out_of_reach(plan.model)
+    reached = [row for row in plan.rows if row.layer.name not in beyond]
     blocks = [row for row in reached if "*" in row.layer.name and "vision" not in row.layer.name]
     rows = reached if plan.model.apart else blocks or reached
     if not rows:
@@ -265,8 +263,11 @@ def _notes(plan: Plan) -> tuple[str, ...]:
     notes = [_NOTE]
     if EFFICIENCY is not None:
         notes.append(f"Training reached {EFFICIENCY[0]:.0%} to {EFFICIENCY[1]:.0%} of it here.")
-    if any(row.layer.is_stacked for row in plan.rows):
-        notes.append(_STACKED)
+    beyond = out_of_reach(plan.model)
+    if names := [
+        name for name, row in zip(plan.names, plan.rows, strict=True) if row.layer.name in beyond
+    ]:
+        notes.append(_OUT_OF_REACH.format(names=", ".join(names)))
     return tuple(notes)
 
 
