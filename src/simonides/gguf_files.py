@@ -39,8 +39,17 @@ _ALIGNMENT = 32
 _INTEGERS = range(24, 28)
 """Numbers of the types that are whole numbers, of 8 to 64 bits; all others stand for real ones."""
 
-_LEAST_BITS = 1
-"""Bits that an entry takes at least; the smallest type takes 1.56."""
+_BLOCKS = {
+    0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 40),
+    10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292),
+    16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18), 21: (256, 110),
+    22: (256, 82), 23: (256, 136), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8),
+    29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17), 40: (64, 36), 41: (128, 18),
+}  # fmt: skip
+"""Entries of a block and its bytes, by the number of a type, as llama.cpp has them."""
+
+_LEAST_BLOCK = (8, 1)
+"""The same of a type that is not known: no type takes less than a bit for an entry."""
 
 _LENGTH = struct.Struct("<Q")
 """What stands before a text: how long it is."""
@@ -84,24 +93,29 @@ def read_gguf(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             if name in shapes:
                 raise ValueError(f"tensor {name!r} occurs twice")
             shape = header.shape()
-            shapes[name] = Tensor(shape, header.number("I") not in _INTEGERS)
-            places.append((header.number("Q"), math.prod(shape)))
-        _refuse_beyond(places, size - _aligned(file.tell(), values))
+            kind, place = header.number("I"), header.number("Q")
+            shapes[name] = Tensor(shape, kind not in _INTEGERS)
+            places.append((place, math.prod(shape), kind))
+        unit = _alignment(values)
+        _refuse_beyond(places, unit, size - -(-file.tell() // unit) * unit)
     return dict(sorted(shapes.items())), values
 
 
-def _aligned(place: int, values: dict[str, Any]) -> int:
-    """Return where tensors begin, if the header ends at a place."""
+def _alignment(values: dict[str, Any]) -> int:
+    """Return at multiples of how many bytes tensors begin."""
     unit = values.get("general.alignment", _ALIGNMENT)
     if type(unit) is not int or unit < 1:
         raise ValueError("its alignment is no size")
-    return -(-place // unit) * unit
+    return unit
 
 
-def _refuse_beyond(places: list[tuple[int, int]], available: int) -> None:
-    """Refuse tensors, by where they begin and how many entries they have, with more than there can be."""
-    for (begin, entries), (end, _) in pairwise([*sorted(places), (available, 0)]):
-        if _LEAST_BITS * entries > 8 * (end - begin):
+def _refuse_beyond(places: list[tuple[int, int, int]], unit: int, available: int) -> None:
+    """Refuse tensors, by place, entries and type, that overlap, lie askew, or need more than there is."""
+    for (begin, entries, kind), (end, _, _) in pairwise([*sorted(places), (available, 0, 0)]):
+        together, size = _BLOCKS.get(kind, _LEAST_BLOCK)
+        if begin % unit:
+            raise ValueError(f"a tensor begins at {begin:,}, which is no multiple of {unit:,}")
+        if -(-entries // together) * size > end - begin:
             raise ValueError(f"a tensor of {entries:,} entries does not fit its bytes")
 
 

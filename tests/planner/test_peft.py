@@ -1,4 +1,4 @@
-"""What is printed for PEFT against PEFT itself: the intended modules and no others, at the intended ranks."""
+"""What is printed for PEFT against PEFT itself: it adapts the intended modules, at the intended ranks."""
 
 import re
 import warnings

@@ -27,8 +27,12 @@ ALPHA = 2
 """``lora_alpha`` over the rank, as is common."""
 
 _NOTE = (
-    "Capacity is an upper bound, so that smaller ranks than the smallest are ruled out and larger ones are "
-    "not promised: whether a rank is enough, only training can show."
+    "Capacity is an upper bound: below the smallest rank there is no room, and whether a larger one is "
+    "enough, only training can show."
+)
+_OTHER_NAMES = (
+    "These are llama.cpp's names, not those that PEFT goes by: pass the model's config.json or its name "
+    "for a LoraConfig."
 )
 _OUT_OF_REACH = "Left out, as PEFT cannot adapt them by target_modules: {names}."
 
@@ -96,8 +100,8 @@ class Recommendation:
 
     @property
     def lora_config(self) -> str | None:
-        """Python for PEFT, to be pasted; None if no rank has room."""
-        if self.rank is None:
+        """Python for PEFT, to be pasted; None if no rank has room, and for names that are not PEFT's."""
+        if self.rank is None or _has_other_names(self.layers):
             return None
         modules = self.target_modules
         names = repr(modules if isinstance(modules, str) else list(modules))
@@ -210,6 +214,11 @@ def _common(plan: Plan) -> tuple[LayerBounds, ...]:
     return tuple(rows)
 
 
+def _has_other_names(layers: tuple[Layer, ...]) -> bool:
+    """Whether layers are named as llama.cpp does, and not as PEFT finds them."""
+    return any(layer.name.startswith("blk.") for layer in layers)
+
+
 def _least(layers: tuple[Layer, ...]) -> int:
     return min(LEAST_RANK, max(layer.shortest for layer in layers))
 
@@ -263,6 +272,8 @@ def _notes(plan: Plan) -> tuple[str, ...]:
     notes = [_NOTE]
     if EFFICIENCY is not None:
         notes.append(f"Training reached {EFFICIENCY[0]:.0%} to {EFFICIENCY[1]:.0%} of it here.")
+    if _has_other_names(plan.model.layers):
+        notes.append(_OTHER_NAMES)
     beyond = out_of_reach(plan.model)
     if names := [
         name for name, row in zip(plan.names, plan.rows, strict=True) if row.layer.name in beyond
