@@ -59,6 +59,20 @@ def test_how_full_an_adapter_could_be(tmp_path):
     assert recommend(answer, 10**6).limit == "capacity"
 
 
+def test_an_adapter_counts_wherever_it_is(tmp_path):
+    factors = {
+        "base_model.model.lm_head.lora_A.weight": ("F32", [4, 64]),
+        "base_model.model.lm_head.lora_B.weight": ("F32", [100, 4]),
+        "base_model.model.h.0.mlp.gate.lora_A.weight": ("F32", [4, 64]),
+        "base_model.model.h.0.mlp.gate.lora_B.weight": ("F32", [64, 4]),
+    }
+    answer = plan(read_model(str(adapter(tmp_path, factors=factors))), candidates=100)
+    advice = recommend(answer, 50)
+    assert len(advice.layers) == 2
+    assert advice.parameters == 4 * (64 + 100) + 4 * (64 + 64)
+    assert not any("Left out" in note for note in advice.notes)
+
+
 def test_an_adapter_of_an_unknown_model_needs_candidates(tmp_path):
     model = read_model(str(adapter(tmp_path, base="someone/something")))
     assert model.vocabulary is None

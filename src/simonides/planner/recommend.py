@@ -204,6 +204,8 @@ def _roomy(rows: tuple[LayerBounds, ...], tokens: int) -> int:
 
 def _common(plan: Plan) -> tuple[LayerBounds, ...]:
     """Return the rows to adapt: those that were selected, or else all in the blocks of a model of text."""
+    if any(row.layer.rank for row in plan.rows):  # an adapter is where it is
+        return plan.rows
     beyond = out_of_reach(plan.model)
     reached = [row for row in plan.rows if row.layer.name not in beyond]
     blocks = [row for row in reached if "*" in row.layer.name and "vision" not in row.layer.name]
@@ -274,7 +276,8 @@ def _notes(plan: Plan) -> tuple[str, ...]:
         notes.append(f"Training reached {EFFICIENCY[0]:.0%} to {EFFICIENCY[1]:.0%} of it here.")
     if _has_other_names(plan.model.layers):
         notes.append(_OTHER_NAMES)
-    beyond = out_of_reach(plan.model)
+    own = any(row.layer.rank for row in plan.rows)
+    beyond = set() if own else out_of_reach(plan.model)
     if names := [
         name for name, row in zip(plan.names, plan.rows, strict=True) if row.layer.name in beyond
     ]:
