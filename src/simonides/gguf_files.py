@@ -39,8 +39,23 @@ _ALIGNMENT = 32
 _INTEGERS = range(24, 28)
 """Numbers of the types that are whole numbers, of 8 to 64 bits; all others stand for real ones."""
 
-_LEAST_BITS = 1
-"""Bits that an entry takes at least; the smallest type takes 1.56."""
+_BLOCKS = {
+    0: (1, 4), 1: (1, 2), 2: (32, 18), 3: (32, 20), 6: (32, 22), 7: (32, 24), 8: (32, 34), 9: (32, 40),
+    10: (256, 84), 11: (256, 110), 12: (256, 144), 13: (256, 176), 14: (256, 210), 15: (256, 292),
+    16: (256, 66), 17: (256, 74), 18: (256, 98), 19: (256, 50), 20: (32, 18), 21: (256, 110),
+    22: (256, 82), 23: (256, 136), 24: (1, 1), 25: (1, 2), 26: (1, 4), 27: (1, 8), 28: (1, 8),
+    29: (256, 56), 30: (1, 2), 34: (256, 54), 35: (256, 66), 39: (32, 17), 40: (64, 36), 41: (128, 18),
+}  # fmt: skip
+"""Entries of a block and its bytes, by the number of a type, as llama.cpp has them."""
+
+_LEAST_BLOCK = (8, 1)
+"""The same of a type that is not known: no type takes less than a bit for an entry."""
+
+_LENGTH = struct.Struct("<Q")
+"""What stands before a text: how long it is."""
+
+_WINDOW = 2**20
+"""Bytes that are read at a time to pass over texts."""
 
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _TEXT, _LIST = 8, 9
@@ -78,24 +93,29 @@ def read_gguf(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
             if name in shapes:
                 raise ValueError(f"tensor {name!r} occurs twice")
             shape = header.shape()
-            shapes[name] = Tensor(shape, header.number("I") not in _INTEGERS)
-            places.append((header.number("Q"), math.prod(shape)))
-        _refuse_beyond(places, size - _aligned(file.tell(), values))
+            kind, place = header.number("I"), header.number("Q")
+            shapes[name] = Tensor(shape, kind not in _INTEGERS)
+            places.append((place, math.prod(shape), kind))
+        unit = _alignment(values)
+        _refuse_beyond(places, unit, size - -(-file.tell() // unit) * unit)
     return dict(sorted(shapes.items())), values
 
 
-def _aligned(place: int, values: dict[str, Any]) -> int:
-    """Return where tensors begin, if the header ends at a place."""
+def _alignment(values: dict[str, Any]) -> int:
+    """Return at multiples of how many bytes tensors begin."""
     unit = values.get("general.alignment", _ALIGNMENT)
     if type(unit) is not int or unit < 1:
         raise ValueError("its alignment is no size")
-    return -(-place // unit) * unit
+    return unit
 
 
-def _refuse_beyond(places: list[tuple[int, int]], available: int) -> None:
-    """Refuse tensors, by where they begin and how many entries they have, with more than there can be."""
-    for (begin, entries), (end, _) in pairwise([*sorted(places), (available, 0)]):
-        if _LEAST_BITS * entries > 8 * (end - begin):
+def _refuse_beyond(places: list[tuple[int, int, int]], unit: int, available: int) -> None:
+    """Refuse tensors, by place, entries and type, that overlap, lie askew, or need more than there is."""
+    for (begin, entries, kind), (end, _, _) in pairwise([*sorted(places), (available, 0, 0)]):
+        together, size = _BLOCKS.get(kind, _LEAST_BLOCK)
+        if begin % unit:
+            raise ValueError(f"a tensor begins at {begin:,}, which is no multiple of {unit:,}")
+        if -(-entries // together) * size > end - begin:
             raise ValueError(f"a tensor of {entries:,} entries does not fit its bytes")
 
 
@@ -107,10 +127,13 @@ class _Header:
 
     def take(self, length: int) -> bytes:
         """Return the next bytes."""
+        self._spend(length)
+        return self._file.read(length)
+
+    def _spend(self, length: int) -> None:
         if length > self._left:
             raise ValueError(f"its header is cut off, or longer than {LONGEST_HEADER:,} bytes")
         self._left -= length
-        return self._file.read(length)
 
     def number(self, kind: str) -> Any:
         """Return the next number, of a kind as ``struct`` names it."""
@@ -147,9 +170,21 @@ class _Header:
         self._texts += length
         if self._texts > _MOST_TEXTS:
             raise ValueError(f"it lists more than {_MOST_TEXTS:,} texts")
-        for _ in range(length):
-            self.take(self.number("Q"))
+        self._skip_texts(length)
         return length
+
+    def _skip_texts(self, length: int) -> None:
+        """Pass over texts, many at a time: a vocabulary has a hundred thousand of them."""
+        start, passed = self._file.tell(), 0
+        while passed < length:
+            window, at = self._file.read(_WINDOW), 0
+            last = len(window) - _LENGTH.size
+            while at <= last and passed < length:
+                at += _LENGTH.size + _LENGTH.unpack_from(window, at)[0]
+                passed += 1
+            self._spend(at or _LENGTH.size)  # or it ends where a length should be
+            start += at
+            self._file.seek(start)
 
     @staticmethod
     def _letter(kind: int) -> str:

@@ -47,6 +47,29 @@ PUBLISHED = {
     "qwen3-8b": 8_190_735_360,
     "qwen3-14b": 14_768_307_200,
     "qwen3-32b": 32_762_123_264,
+    "smollm2-135m": 134_515_008,
+    "smollm2-360m": 361_821_120,
+    "smollm2-1.7b": 1_711_376_384,
+    "phi-3-mini-4k": 3_821_079_552,
+    "gemma-2-2b": 2_614_341_888,
+    "gemma-2-9b": 9_241_705_984,
+    "gemma-3-1b": 999_885_952,
+    "olmo-2-1124-7b": 7_298_617_344,
+    "mistral-7b-v0.3": 7_248_023_552,
+    "pythia-70m": 70_426_624,
+    "pythia-160m": 162_322_944,
+    "pythia-410m": 405_334_016,
+    "pythia-1.4b": 1_414_647_808,
+    "pythia-6.9b": 6_857_302_016,
+    "mamba-130m": 129_135_360,
+    "mamba-2.8b": 2_768_345_600,
+    "t5-small": 60_506_624,
+    "t5-base": 222_903_552,
+    "t5-large": 737_668_096,
+    "modernbert-base": 149_014_272,
+    "modernbert-large": 394_781_696,
+    "qwen3-30b-a3b": 30_532_122_624,
+    "deepseek-v3": 671_026_419_200,
 }
 """Parameters of the whole model, a tied head counted once."""
 
@@ -58,7 +81,26 @@ def beside_the_layers(config: dict) -> int:
         width, blocks = config["n_embd"], config["n_layer"]
         biases, norms = 9 * width, 4 * width
         return blocks * (biases + norms) + 2 * width + (vocabulary + 1024) * width
+    if kind == "t5":
+        # Norms of 2 and 3 parts in a block and at each end; positions of encoder and decoder, by head.
+        width, blocks = config["d_model"], config["num_layers"]
+        return (5 * blocks + 2) * width + 2 * 32 * config["num_heads"] + vocabulary * width
     width, blocks = config["hidden_size"], config["num_hidden_layers"]
+    if kind == "gpt_neox":
+        biases, norms = 5 * width + config["intermediate_size"], 4 * width
+        return blocks * (biases + norms) + 2 * width + vocabulary * width
+    if kind == "mamba":
+        inner = (
+            2 * width
+        )  # its decays, skip, convolution of four steps with bias, and bias of steps
+        own = inner * (config["state_size"] + 1 + 4 + 1 + 1) + width
+        return blocks * own + width + vocabulary * width
+    if kind == "modernbert":  # no norm before the first attention
+        return (2 * blocks - 1) * width + 2 * width + vocabulary * width
+    if kind == "deepseek_v3":
+        own = 2 * width + config["q_lora_rank"] + config["kv_lora_rank"]
+        routed = blocks - config["first_k_dense_replace"]
+        return blocks * own + routed * config["n_routed_experts"] + width + vocabulary * width
     if kind in ("bert", "roberta"):
         positions, kinds = (512, 2) if kind == "bert" else (514, 1)
         biases, norms = 5 * width + config["intermediate_size"], 4 * width
@@ -68,6 +110,10 @@ def beside_the_layers(config: dict) -> int:
     own = {
         "qwen2": (heads + 2 * shared) * config["head_dim"],  # biases of query, key and value
         "qwen3": 2 * config["head_dim"],  # norms of query and key
+        "qwen3_moe": 2 * config["head_dim"],
+        "gemma2": 2 * width,  # norms after, too
+        "gemma3_text": 2 * width + 2 * config["head_dim"],
+        "olmo2": (heads + shared) * config["head_dim"],
     }
     return blocks * (2 * width + own.get(kind, 0)) + width + vocabulary * width
 
@@ -139,7 +185,7 @@ def test_distilbert_has_names_of_its_own():
 
 
 BAD = [
-    ({"model_type": "mamba"}, "model_type = 'mamba'.*safetensors"),
+    ({"model_type": "rwkv"}, "model_type = 'rwkv'.*safetensors"),
     ({"model_type": 3}, "model_type = 3"),
     ({"model_type": None}, "model_type = None"),
     ({"hidden_size": "64"}, "hidden_size = '64'"),
@@ -152,6 +198,8 @@ BAD = [
     ({"num_key_value_heads": -1}, "num_key_value_heads = -1"),
     ({"intermediate_size": True}, "intermediate_size = True"),
     ({"intermediate_size": [160]}, "intermediate_size"),
+    ({"model_type": "qwen3_moe", "mlp_only_layers": 3}, "mlp_only_layers = 3"),
+    ({"model_type": "gemma3", "text_config": []}, r"text_config = \[\]"),
     ({"tie_word_embeddings": "yes"}, "tie_word_embeddings = 'yes'"),
 ]
 
@@ -163,7 +211,9 @@ def test_a_bad_value_is_refused_by_its_key(change, named):
 
 
 def test_every_family_names_the_first_key_that_is_missing():
-    for kind in FAMILIES:
+    with pytest.raises(BadArgumentError, match="text_config = None must be an object"):
+        model_of("made", {"model_type": "gemma3"})
+    for kind in FAMILIES.keys() - {"gemma3"}:
         with pytest.raises(BadArgumentError, match="vocab_size = None"):
             model_of("made", {"model_type": kind})
         with pytest.raises(BadArgumentError, match="= None must be a whole number"):
@@ -211,9 +261,39 @@ def test_llama_3_1_has_the_shapes_of_llama_3(size):
     assert newer.vocabulary == 128256
 
 
-def test_names_are_known_in_any_case_and_listed_when_unknown(tmp_path):
-    assert read_model("GPT2").layers == read_model("gpt2").layers
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("GPT2", "gpt2"),
+        ("openai-community/gpt2", "gpt2"),
+        ("meta-llama/Meta-Llama-3-8B-Instruct", "llama-3-8b"),
+        ("meta-llama/Llama-3-8B", "llama-3-8b"),
+        ("meta-llama/Llama-2-7b-chat-hf", "llama-2-7b"),
+        ("mistralai/Mistral-7B-Instruct-v0.1", "mistral-7b"),
+        ("mistralai/Mistral-7B-Instruct-v0.3", "mistral-7b-v0.3"),
+        ("google-bert/bert-base-uncased", "bert-base-uncased"),
+        ("google/gemma-2-9b-it", "gemma-2-9b"),
+        ("Qwen/Qwen3-30B-A3B", "qwen3-30b-a3b"),
+        ("state-spaces/mamba-130m-hf", "mamba-130m"),
+        ("HuggingFaceTB/SmolLM2-135M-Instruct", "smollm2-135m"),
+    ],
+)
+def test_names_are_known_as_on_the_hub_and_in_any_case(name, known):
+    model = read_model(name)
+    assert model.source == known
+    assert model.vocabulary == CONFIGS[known]["vocab_size"]
+
+
+def test_versions_with_another_vocabulary_are_not_confused():
+    assert read_model("mistral-7b").vocabulary != read_model("mistral-7b-v0.3").vocabulary
+    with pytest.raises(BadArgumentError, match="known name"):
+        read_model("mistral-7b-v0.9")
+
+
+def test_an_unknown_name_gets_suggestions_and_the_list():
     with pytest.raises(BadArgumentError, match=r"gpt2-xl.*llama-3-8b.*qwen3-32b"):
         read_model("gpt5")
-    with pytest.raises(BadArgumentError, match=r"config\.json"):
-        read_model(str(tmp_path))
+    with pytest.raises(BadArgumentError, match="did you mean llama-3-8b or "):
+        read_model("meta-llama/Lama-3-8B")
+    with pytest.raises(BadArgumentError, match=r"known name: known are distilgpt2"):
+        read_model("zzzz")

@@ -5,6 +5,7 @@ import struct
 import pytest
 from gguf_made import F32, I32, META, Q4_0, content, text, value, write
 
+from simonides import gguf_files
 from simonides.failures import BadArgumentError
 from simonides.gguf_files import is_gguf, read_gguf
 from simonides.planner.model import Layer
@@ -119,6 +120,73 @@ LIES = {
     "one key twice": (content({}, {"a": 1, "b": 1}).replace(text("b"), text("a")), "occurs twice"),
     "one tensor twice": (content(FEW).replace(text("b"), text("a")), "occurs twice"),
 }
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_float"),
+    [(F32, True), (30, True), (24, False), (25, False), (26, False), (27, False)],
+)
+def test_whole_numbers_are_told_from_real_ones(tmp_path, kind, is_float):
+    whole = content({"w": (F32, [16])}).replace(
+        struct.pack("<QIQ", 16, F32, 0), struct.pack("<QIQ", 16, kind, 0)
+    )
+    path = tmp_path / "x.gguf"
+    path.write_bytes(whole + bytes(64))  # as many bytes as any of these kinds takes
+    assert read_gguf(path)[0]["w"] == Tensor((16,), is_float)
+
+
+def placed(first: int, second: int, unit: int, room: int, kind: int = F32) -> bytes:
+    """Return a file of two tensors of 64 bytes at two places, with an alignment and bytes behind it."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, 2, 1) + text("general.alignment") + value(unit)
+    for name, place in (("a", first), ("b", second)):
+        head += text(name) + struct.pack("<IQIQ", 1, 16, kind, place)
+    return head + bytes(-len(head) % unit + room)
+
+
+@pytest.mark.parametrize("unit", [1, 8, 32, 64, 4096])
+def test_tensors_begin_where_the_alignment_says(tmp_path, unit):
+    path, step = tmp_path / "x.gguf", max(unit, 64)
+    path.write_bytes(placed(0, step, unit, step + 64))
+    assert set(read_gguf(path)[0]) == {"a", "b"}
+    path.write_bytes(placed(0, step, unit, step + 63))  # a byte short
+    with pytest.raises(BadArgumentError, match="does not fit its bytes"):
+        read_gguf(path)
+    if unit > 1:
+        path.write_bytes(placed(0, step + 1, unit, 2 * step + 64))
+        with pytest.raises(BadArgumentError, match=f"no multiple of {unit:,}"):
+            read_gguf(path)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0, 0), (0, 32), (32, 0), (64, 96)])
+def test_tensors_that_overlap_are_refused(tmp_path, first, second):
+    path = tmp_path / "x.gguf"
+    path.write_bytes(placed(first, second, 32, 1000))
+    with pytest.raises(BadArgumentError, match="does not fit its bytes"):
+        read_gguf(path)
+
+
+def test_a_kind_that_is_not_known_takes_a_bit_for_an_entry(tmp_path):
+    path = tmp_path / "x.gguf"
+    path.write_bytes(placed(0, 2, 1, 4, kind=99))
+    assert set(read_gguf(path)[0]) == {"a", "b"}
+    path.write_bytes(placed(0, 1, 1, 4, kind=99))
+    with pytest.raises(BadArgumentError, match="does not fit its bytes"):
+        read_gguf(path)
+
+
+def test_sizes_of_kinds_are_those_of_the_library():
+    constants = pytest.importorskip("gguf.constants", reason="comes with the extra 'hf'")
+    ours = gguf_files._BLOCKS
+    assert {
+        int(kind): block for kind, block in constants.GGML_QUANT_SIZES.items() if kind in ours
+    } == ours
+
+
+def test_long_lists_of_texts_are_passed_over(tmp_path):
+    words = ["", "a" * 3_000_000, *(f"word {number}" for number in range(200_000)), "é"]
+    path = write(tmp_path / "x.gguf", FEW, {**META, "words": words, "after": 7})
+    tensors, values = read_gguf(path)
+    assert (values["words"], values["after"], set(tensors)) == (len(words), 7, {"a", "b"})
 
 
 @pytest.mark.parametrize("lie", LIES)

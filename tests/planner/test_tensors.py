@@ -130,10 +130,35 @@ def test_layers_are_selected_by_a_pattern():
         "h.*.mlp.c_fc",
         "h.*.mlp.c_proj",
     ]
-    with pytest.raises(BadArgumentError, match=r"layers = 'q_proj'.*h\.\*\.attn\.c_attn"):
+    with pytest.raises(BadArgumentError, match=r"layers = 'q_proj'.*there are attn\.c_attn"):
         selected(model, "q_proj")
 
 
-def test_a_folder_is_no_model(tmp_path):
-    with pytest.raises(BadArgumentError, match="a file, not a folder"):
-        read_model(str(tmp_path))
+def test_layers_are_selected_by_the_names_that_are_printed():
+    model = read_model("bert-base-uncased")
+    names = {short: name for name, short in model.names.items()}
+    for short, name in names.items():  # also '*.output.dense', which as a pattern fits two
+        assert [layer.name for layer in selected(model, short).layers] == [name]
+    both = selected(model, "*.output.dense", "*.query")
+    assert [layer.name for layer in both.layers] == [
+        "encoder.layer.*.attention.self.query", "encoder.layer.*.output.dense",
+    ]  # fmt: skip
+    assert {layer.name for layer in both.layers + both.apart} == {*names.values()}
+    assert both.names == model.names
+
+
+def test_the_state_of_mamba_is_no_layer():
+    model = shapes(
+        backbone__embeddings__weight=(50, 8), backbone__layers__0__mixer__A_log=(16, 4),
+        backbone__layers__1__mixer__A_log=(16, 4), backbone__layers__0__mixer__in_proj__weight=(32, 8),
+        blk__0__ssm_conv1d__weight=(16, 4), blk__0__ssm_a=(16, 4),
+    )  # fmt: skip
+    assert model.vocabulary == 50
+    assert [layer.name for layer in model.layers] == ["backbone.layers.0.mixer.in_proj"]
+    assert model.states == (
+        Layer("backbone.layers.*.mixer", 4, 16, 2),
+        Layer("blk.0", 4, 16),
+    )
+    reasons = {part.name: part.reason for part in model.skipped}
+    assert "decays of a state" in reasons["backbone.layers.*.mixer.A_log"]
+    assert "convolution" in reasons["blk.0.ssm_conv1d.weight"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, fields
+from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -43,6 +45,28 @@ RetryFailed = Annotated[
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Plot = Annotated[str | None, typer.Option(help="Draw a picture: FILE.png, .svg or .pdf.")]
+
+
+_THOUSANDS = {"": 0, "k": 3, "m": 6, "g": 9, "b": 9}
+"""Powers of ten of the letters that people put behind a number; B is for billions."""
+
+
+def number(text: str) -> int:
+    """Return a number of facts as people write it.
+
+    >>> number("50k"), number("1.5M"), number("20,000")
+    (50000, 1500000, 20000)
+    """
+    parts = re.fullmatch(r"(\d{1,15}(?:\.\d{1,15})?(?:e\d{1,2})?)([kmgb]?)", _plain_digits(text))
+    whole = None if parts is None else Decimal(parts[1]).scaleb(_THOUSANDS[parts[2]])
+    if whole is None or whole != int(whole) or whole < 1:
+        remedy = "pass the number of facts to store, as 20000, 50k or 1.5M"
+        raise arguments.refuse("facts", text, "a whole number of at least 1", remedy)
+    return int(whole)
+
+
+def _plain_digits(text: str) -> str:
+    return re.sub(r"(?<=\d)[,_ ](?=\d{3})", "", text.strip().lower())
 
 
 @dataclass(frozen=True)

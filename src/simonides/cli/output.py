@@ -25,6 +25,10 @@ _LONGEST_LINE = 2000
 """Characters of a refusal: some lines of a terminal, of which a list in a file may fill any number."""
 
 
+_NARROWEST_NAMES = 10
+"""Characters of names beside numbers: folded to fewer, they cannot be read."""
+
+
 def print_json(answer: dict[str, Any]) -> None:
     """Print one JSON object; numbers that JSON cannot hold become null."""
     text = json.dumps(_plain(answer), indent=2, ensure_ascii=False, allow_nan=False)
@@ -74,16 +78,51 @@ def print_table(
     from rich.table import Table
 
     table = Table(box=SIMPLE_HEAD, show_header=any(header))
-    for position, name in enumerate(header):
-        # Folded: a number that is cut is another number.
-        table.add_column(name, justify="right" if position else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*map(printable, row))
     console = console_for()
+    cells = [[printable(cell) for cell in row] for row in rows]
+    widths = _widths(header, cells, console.width)
+    for position, (name, width) in enumerate(zip(header, widths, strict=True)):
+        # Folded: a number that is cut is another number.
+        table.add_column(
+            name,
+            justify="right" if position else "left",
+            overflow="fold",
+            min_width=width,
+            width=width,
+        )
+    for row in cells:
+        table.add_row(*row)
+    screen = console.width
     console.print(printable(title), style="bold")  # the table's own would wrap to its width
+    # A line that is too long is better than a number that is broken.
+    needed = sum(width or 0 for width in widths) + 3 * len(widths) + 1
+    console.width = max(screen, needed)
     console.print(table)
+    console.width = screen
     for note in notes:
         console.print(Padding(printable(note), (0, 0, 0, 2)), style="dim")
+
+
+def _widths(
+    header: Sequence[str], rows: Sequence[Sequence[str]], available: int
+) -> list[int | None]:
+    """Return the widths of columns: on a narrow screen names and headers are folded, digits never."""
+    columns = list(zip(header, *rows, strict=True))
+    natural = [max(map(len, column)) for column in columns]
+    spare = available - 3 * len(columns) - 1  # between columns, and at both sides
+    if sum(natural) <= spare:
+        return [None] * len(columns)
+    # Nothing narrower than the longest number in it: spaces are the only places to break at.
+    least = [
+        max(len(word) for cell in cells for word in (cell.split() or [""])) for _, *cells in columns
+    ]
+    widths = [min(natural[0], _NARROWEST_NAMES), *natural[1:]]
+    for position in sorted(range(1, len(columns)), key=lambda at: least[at] - natural[at]):
+        widths[position] -= min(
+            max(sum(widths) - spare, 0), max(widths[position] - least[position], 0)
+        )
+    widths[0] = max(_NARROWEST_NAMES // 2, min(natural[0], spare - sum(widths[1:])))
+    return [max(width, 1) for width in widths]
 
 
 def answer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-import json
+import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from simonides import arguments
 from simonides.cli import options, output
-from simonides.formatting import count
+from simonides.formatting import count, short
 from simonides.text import cell
 
 if TYPE_CHECKING:
@@ -26,19 +26,29 @@ def plan(
         str,
         typer.Argument(
             metavar="FILE",
-            help="A config.json, a .safetensors file or its index.json, a .gguf file, or a name such as "
-            "llama-3-8b.",
+            help="A config.json, a .safetensors file or its index.json, a .gguf file, an "
+            "adapter_config.json, a folder with one of these, or a name such as llama-3-8b.",
         ),
     ],
     lora_rank: Annotated[int | None, typer.Option(help="Also at this rank (LoRA).")] = None,
     facts: Annotated[
-        int | None, typer.Option(help="Recommend the smallest ranks for so many facts.")
+        str | None, typer.Option(help="Recommend a rank for so many facts, as 20000, 50k or 1.5M.")
+    ] = None,
+    tokens_per_fact: Annotated[
+        float | None, typer.Option(help="Tokens that a fact has to recall (default: 1).")
+    ] = None,
+    bits_per_fact: Annotated[
+        float | None,
+        typer.Option(help="Instead: bits that a fact says, in as few tokens as can be."),
     ] = None,
     candidates: Annotated[
         int | None, typer.Option(help="Outputs that compete (default: the vocabulary).")
     ] = None,
     layers: Annotated[
-        str | None, typer.Option(help="Only layers whose name matches, as in '*mlp*'.")
+        list[str] | None,
+        typer.Option(
+            help="Only these layers: a name in the table or a pattern, as '*mlp*'; repeatable."
+        ),
     ] = None,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print one CSV row per layer.")] = False,
     as_json: options.Json = False,
@@ -48,7 +58,7 @@ def plan(
     Reads shapes only, never weights. The number is an upper bound for one linear map with fixed
     generic embeddings, not a promise about a trained network.
 
-    Example: simonides plan gpt2 --lora-rank 16 --facts 20000
+    Example: simonides plan llama-3-8b --facts 20k --tokens-per-fact 4
     """
     from simonides.planner.model import selected
     from simonides.planner.plan import plan as plan_model
@@ -58,10 +68,13 @@ def plan(
     if as_csv and as_json:
         raise arguments.refuse("csv", True, "left out beside --json", "choose one of the two")
     model = read_model(file)
-    if layers is not None:
-        model = selected(model, layers)
+    if layers:
+        model = selected(model, *layers)
     answer = plan_model(model, candidates=candidates, lora_rank=lora_rank)
-    advice = None if facts is None else recommend(answer, facts)
+    tokens = _tokens(tokens_per_fact, bits_per_fact, facts, answer.candidates)
+    advice = (
+        None if facts is None else recommend(answer, options.number(facts), tokens_per_fact=tokens)
+    )
     if as_json:
         output.print_json(_record(answer, advice))
     elif as_csv:
@@ -81,10 +94,45 @@ def _record(answer: Plan, advice: Recommendation | None) -> dict[str, Any]:
         "layers": _layers(answer, advice),
         "total": {**asdict(answer.total), "lora": None if lora is None else asdict(lora)},
         "facts": None if advice is None else advice.facts,
-        "rank_for_all_layers": None if advice is None else advice.together,
+        "recommendation": None if advice is None else _advice(advice),
         "rank_pattern": None if advice is None else advice.rank_pattern,
         "skipped": [asdict(part) for part in answer.model.skipped],
         "notes": [*answer.notes, *(() if advice is None else advice.notes)],
+    }
+
+
+def _tokens(tokens: float | None, bits: float | None, facts: str | None, candidates: int) -> float:
+    """Return how many tokens a fact has, given as such or by its bits."""
+    named = {"tokens_per_fact": tokens, "bits_per_fact": bits}
+    given = {name: value for name, value in named.items() if value is not None}
+    if given and facts is None:
+        name, value = next(iter(given.items()))
+        raise arguments.refuse(name, value, "left out without --facts", "pass --facts too")
+    if len(given) > 1:
+        raise arguments.refuse(
+            "bits_per_fact", bits, "left out beside --tokens-per-fact", "choose one of the two"
+        )
+    if bits is None:
+        return 1.0 if tokens is None else tokens
+    return arguments.positive("bits_per_fact", bits, remedy="pass what a fact says") / math.log2(
+        candidates
+    )
+
+
+def _advice(advice: Recommendation) -> dict[str, Any]:
+    return {
+        "rank": advice.rank,
+        "target_modules": advice.target_modules,
+        "parameters": advice.parameters,
+        "share_of_capacity": advice.share_of_capacity,
+        "limit": advice.limit,
+        "sentence": advice.sentence,
+        "smallest_rank": advice.smallest_rank,
+        "tokens_per_fact": advice.tokens_per_fact,
+        "tokens": advice.tokens,
+        "bits": advice.bits,
+        "capacity": advice.capacity,
+        "lora_config": advice.lora_config,
     }
 
 
@@ -133,6 +181,8 @@ def _csv(layers: list[dict[str, Any]]) -> str:
 
 def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
     names = answer.names
+    if advice is not None:
+        _print_advice(answer, advice)
     output.print_table(
         f"{answer.model.source}: {answer.candidates:,} candidates competing",
         ["layer", "count", "out x in", "facts each", "bits/param."],
@@ -159,18 +209,31 @@ def _print_tables(answer: Plan, advice: Recommendation | None) -> None:
                 ["all matrices", f"{answer.total_lora.parameters:,}", *_cells(answer.total_lora)],
             ],
         )
-    if advice is not None:
-        output.print_line("")
-        output.print_table(
-            f"Smallest rank that could hold {advice.facts:,} facts",
-            ["layer", "one matrix alone"],
-            [
-                *([name, _rank(rank)] for name, rank in zip(names, advice.alone, strict=True)),
-                ["all matrices together", _rank(advice.together)],
-            ],
-            advice.notes,
-        )
-        output.print_line(f"rank_pattern = {json.dumps(advice.rank_pattern)}")
+
+
+def _print_advice(answer: Plan, advice: Recommendation) -> None:
+    """Print the recommendation, and what to paste."""
+    facts = f"{advice.facts:,} facts"
+    if advice.tokens != advice.facts:
+        facts += f" of {short(advice.tokens_per_fact)} tokens: {advice.tokens:,} to recall"
+    smallest = "none" if advice.smallest_rank is None else f"{advice.smallest_rank:,}"
+    output.print_line(f"{advice.sentence}\n")
+    output.print_table(
+        f"{answer.model.source}, {facts}",
+        ["", ""],
+        [
+            ["rank", "none" if advice.rank is None else f"{advice.rank:,}"],
+            ["trained parameters", f"{advice.parameters:,}"],
+            ["share of capacity", f"{advice.share_of_capacity:.2%}"],
+            ["bits in the facts", f"{advice.bits:,.0f}"],
+            ["bits at capacity", f"{advice.capacity * math.log2(answer.candidates):,.0f}"],
+            ["smallest rank with room", smallest],
+        ],
+        advice.notes,
+    )
+    if advice.lora_config is not None:
+        output.print_line(f"\n{advice.lora_config}")
+    output.print_line("")
 
 
 def _shape(layer: Layer) -> str:
@@ -180,7 +243,3 @@ def _shape(layer: Layer) -> str:
 def _cells(bound: Bound | Total) -> list[str]:
     error = f" ± {count(bound.facts_stderr)}" if bound.facts_stderr else ""
     return [count(bound.facts) + error, f"{bound.bits_per_parameter:.2f}"]
-
-
-def _rank(rank: int | None) -> str:
-    return "beyond full rank" if rank is None else f"{rank:,}"

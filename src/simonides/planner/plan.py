@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from simonides import arguments
-from simonides.planner.model import Layer, Model, short_names
+from simonides.formatting import count
+from simonides.planner.model import Layer, Model
 from simonides.theory.capacity import facts_of
 from simonides.theory.notes import deviations
 from simonides.theory.setting import Setting
@@ -104,12 +105,12 @@ class Plan:
         return self._sum(adapters) if adapters else None
 
     def _sum(self, bounds: list[tuple[int, Bound]]) -> Total:
-        parameters = sum(count * bound.setting.parameters for count, bound in bounds)
-        facts = sum(count * bound.facts for count, bound in bounds)
+        parameters = sum(number * bound.setting.parameters for number, bound in bounds)
+        facts = sum(number * bound.facts for number, bound in bounds)
         # Matrices of one shape share their sampling error, so it adds up; between shapes that is cautious.
-        stderr = sum(count * bound.facts_stderr for count, bound in bounds)
+        stderr = sum(number * bound.facts_stderr for number, bound in bounds)
         return Total(
-            matrices=sum(count for count, _ in bounds),
+            matrices=sum(number for number, _ in bounds),
             parameters=parameters,
             facts=facts,
             facts_stderr=stderr,
@@ -120,7 +121,8 @@ class Plan:
     @property
     def names(self) -> tuple[str, ...]:
         """Short names of the layers, row by row."""
-        return tuple(short_names([row.layer.name for row in self.rows]))
+        short = self.model.names
+        return tuple(short[row.layer.name] for row in self.rows)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -130,6 +132,7 @@ class Plan:
             CLAIM,
             "The total takes each matrix as a memory of its own, which the layers of a network are not.",
         ]
+        notes += [self._state_note(state) for state in self.model.states]
         named = list(zip(self.names, self.rows, strict=True))
         if capped := [name for name, row in named if row.layer.shortest < (self.lora_rank or 0)]:
             notes.append(
@@ -145,6 +148,14 @@ class Plan:
             everywhere = len(set(names)) == len(self.rows)
             notes.append(note if everywhere else f"{', '.join(dict.fromkeys(names))}: {note}")
         return tuple(notes)
+
+    def _state_note(self, state: Layer) -> str:
+        held = bound(Setting(state.dim_in, state.dim_out, self.candidates)).facts
+        return (
+            f"The state of each block is a {state.dim_out:,} x {state.dim_in:,} matrix that every text "
+            f"writes anew: as a memory of its own it could hold {count(held)} facts of that text. The "
+            "total leaves it out."
+        )
 
 
 def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None = None) -> Plan:
@@ -207,7 +218,7 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
             )
     rows = []
     for layer in model.layers:
-        full = bound(Setting(layer.dim_in, layer.dim_out, competing))
+        full = bound(Setting(layer.dim_in, layer.dim_out, competing, layer.rank))
         lora = None if lora_rank is None else bound(at_rank(full.setting, lora_rank))
         rows.append(LayerBounds(layer, full, lora))
     assert competing is not None  # or it was refused above

@@ -9,16 +9,36 @@ from typing import Any
 from simonides import arguments
 from simonides.failures import BadArgumentError
 from simonides.gguf_files import is_gguf, read_gguf
-from simonides.planner import families, tensors
-from simonides.planner.catalogue import CONFIGS
+from simonides.planner import adapters, families, tensors
+from simonides.planner.catalogue import CONFIGS, known_name, near_names
 from simonides.planner.model import Model, Skipped
-from simonides.reading import expecting, read_json
+from simonides.reading import expecting, opened, read_json
 from simonides.tensor_files import Tensor, read_header
 from simonides.text import printable
 
 _JSON = "a model's config.json or model.safetensors.index.json"
 _LONGEST_FAMILY = 60
 """Characters of what a file calls its architecture, which is printed."""
+
+_IN_FOLDERS = (
+    adapters.CONFIG, "config.json", "model.safetensors.index.json", "model.safetensors",
+)  # fmt: skip
+"""Files that tell a model's shapes, the first of which is read."""
+
+_READ = "a config.json, .safetensors, .safetensors.index.json, .gguf or adapter_config.json file"
+
+_BEGINNINGS = {
+    b"PK\x03\x04": "a zip archive, as PyTorch writes",
+    b"\x80": "a Python pickle, as PyTorch writes, which is never run",
+    b"\x89HDF": "HDF5",
+    b"\x1f\x8b": "compressed by gzip",
+    b"\x93NUMPY": "an array of NumPy",
+    b"{": "JSON of another name",
+}
+"""What files are that people pass, by their first bytes."""
+
+_START = 512
+"""Bytes of a file by which it is known."""
 
 _MOST_NAMED = 8
 """Layers that a refusal names: some lines of a terminal, and enough to know the rest by."""
@@ -33,7 +53,8 @@ def read_model(source: str) -> Model:
     ----------
     source : str
         A Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists several of
-        them, a ``.gguf`` file, or one of the names in :data:`simonides.planner.catalogue.CONFIGS`.
+        them, a ``.gguf`` file, an adapter's ``adapter_config.json`` beside its weights, a folder with one
+        of these, or a name in :data:`simonides.planner.catalogue.CONFIGS`, also as on the hub.
 
     Returns
     -------
@@ -54,18 +75,15 @@ def read_model(source: str) -> Model:
     ['h.*.attn.c_attn', 'h.*.attn.c_proj']
     """
     path = Path(source)
-    if path.exists() and not path.is_dir():
+    known = known_name(source)
+    if path.is_dir():
+        model = _from_folder(path)
+    elif path.exists():
         model = _from_file(path)
-    elif source.lower() in CONFIGS:
-        model = families.model_of(source.lower(), CONFIGS[source.lower()])
-    elif path.is_dir():
-        raise arguments.refuse(
-            "file", source, "a file, not a folder", "pass the config.json or the weights in it"
-        )
+    elif known is not None:
+        model = families.model_of(known, CONFIGS[known])
     else:
-        raise arguments.refuse(
-            "file", source, "a file that exists or a known name", f"these are {', '.join(CONFIGS)}"
-        )
+        raise _unknown(source)
     if packed := [part for part in model.skipped if part.reason == tensors.PACKED]:
         raise _unreadable(source, packed)
     if not model.layers:
@@ -89,10 +107,73 @@ def _unreadable(source: str, packed: list[Skipped]) -> BadArgumentError:
     )
 
 
+def _unknown(source: str) -> BadArgumentError:
+    near = near_names(source)
+    words = f"did you mean {' or '.join(near)}? Known are" if near else "known are"
+    return arguments.refuse(
+        "file",
+        source,
+        "a file or folder that exists or a known name",
+        f"{words} {', '.join(CONFIGS)}",
+    )
+
+
+def _from_folder(folder: Path) -> Model:
+    """Return the model of a folder as it is downloaded, or the adapter."""
+    names = [name for name in _IN_FOLDERS if (folder / name).is_file()]
+    ggufs = sorted(folder.glob("*.gguf"))
+    if not names and len(ggufs) == 1:
+        return _from_file(ggufs[0])
+    if not names:
+        raise arguments.refuse(
+            "file",
+            str(folder),
+            f"a folder with one of {', '.join(_IN_FOLDERS)}",
+            "pass a file of it",
+        )
+    if names[0] == "config.json" and len(names) > 1 and not _is_known(folder / names[0]):
+        names = names[1:]  # the shapes in the weights need no family
+    return _from_file(folder / names[0])
+
+
+def _is_known(path: Path) -> bool:
+    return read_json(path).get("model_type") in families.FAMILIES
+
+
 def _from_file(path: Path) -> Model:
+    if path.name == adapters.CONFIG:
+        return _from_adapter(path)
     if path.suffix == ".json":
         return _from_json(path)
-    return _from_gguf(path) if is_gguf(path) else tensors.model_of(str(path), read_header(path))
+    if is_gguf(path):
+        return _from_gguf(path)
+    if path.suffix != ".safetensors" and (kind := _kind(path)):
+        raise arguments.refuse("file", str(path), _READ, f"it is {kind}; pass one of these")
+    header = read_header(path)
+    if adapters.has_factors(header):
+        return adapters.model_of(str(path), header)
+    return tensors.model_of(str(path), header)
+
+
+def _kind(path: Path) -> str | None:
+    """Return what a file is by how it begins, or None if it can be a .safetensors file."""
+    with opened(path) as file:
+        start = file.read(_START)
+    for letters, kind in _BEGINNINGS.items():
+        if start.startswith(letters):
+            return kind
+    if start[8:9] == b"{":
+        return None
+    is_text = all(letter in b"\t\n\r" or 32 <= letter < 127 for letter in start)
+    return "empty" if not start else "text" if is_text else "of another format"
+
+
+def _from_adapter(path: Path) -> Model:
+    model, base = adapters.read_adapter(path)
+    known = None if base is None else known_name(base)
+    if known is None:
+        return model
+    return replace(model, vocabulary=families.model_of(known, CONFIGS[known]).vocabulary)
 
 
 def _from_gguf(path: Path) -> Model:

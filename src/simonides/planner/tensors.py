@@ -14,7 +14,7 @@ Kind = TypeVar("Kind")
 
 _TOKEN_TABLES = (
     "wte", "embed_tokens", "word_embeddings", "word_embedding", "tok_embeddings", "token_embedding",
-    "token_embeddings", "embed_in", "shared", "token_embd",
+    "token_embeddings", "embed_in", "shared", "token_embd", "embeddings",
 )  # fmt: skip
 """Names under which models keep one vector per token."""
 
@@ -31,6 +31,9 @@ _WEIGHTS = ("weight", "qweight", "packed_weight", "weight_packed")
 
 PACKED = "not floating point: packed weights, whose shape need not be the layer's"
 """Why integers are no layer that are called weights, or have scales beside them."""
+
+_DECAYS = ("A_log", "ssm_a")
+"""Names of Mamba for how fast entries of its state fade: of the state's shape, and no map."""
 
 _INDICES = "not floating point: indices or a mask"
 
@@ -55,10 +58,11 @@ def model_of(source: str, tensors: Mapping[str, Tensor]) -> Model:
         source=source,
         family="shapes of tensors",
         vocabulary=_vocabulary(tensors),
-        layers=tuple(Layer(name, *dims, count) for name, dims, count in _alike(layers)),
+        layers=tuple(Layer(name, *dims, count) for name, dims, count in alike(layers)),
         skipped=tuple(
-            Skipped(name, shape, reason, count) for name, (shape, reason), count in _alike(skipped)
+            Skipped(name, shape, reason, count) for name, (shape, reason), count in alike(skipped)
         ),
+        states=tuple(Layer(name, *dims, count) for name, dims, count in alike(_states(tensors))),
     )
 
 
@@ -73,7 +77,9 @@ def _reason_to_skip(
         return "scales or zero points of quantised weights"
     if not tensor.is_float:
         return integers
-    if len(tensor.shape) > 2:
+    if _last(name) in _DECAYS:
+        return "decays of a state, which every text writes anew"
+    if len(tensor.shape) > 2 or "conv1d" in name:
         return "more than two axes: a convolution or a stack"
     if "lora_" in name:
         return "a factor of an adapter"
@@ -82,6 +88,15 @@ def _reason_to_skip(
     if (table or last in _TOKEN_TABLES or last in _OTHER_TABLES) and _bias(name, tensors) is None:
         return "a table of vectors"
     return None
+
+
+def _states(tensors: Mapping[str, Tensor]) -> dict[str, tuple[int, int]]:
+    """Return what states are read by and what is read, by the module that keeps them."""
+    return {
+        _home(name): (tensor.shape[1], tensor.shape[0])
+        for name, tensor in tensors.items()
+        if _last(name) in _DECAYS and len(tensor.shape) == 2 and 0 not in tensor.shape
+    }
 
 
 def _home(name: str) -> str:
@@ -117,7 +132,7 @@ def _vocabulary(tensors: Mapping[str, Tensor]) -> int | None:
     return next((shape[0] for name, shape in matrices.items() if name in _HEADS), None)
 
 
-def _alike(kinds: Mapping[str, Kind]) -> list[tuple[str, Kind, int]]:
+def alike(kinds: Mapping[str, Kind]) -> list[tuple[str, Kind, int]]:
     """Return names with ``*`` for their numbers, where all of one such name are of one kind."""
     groups: dict[str, list[str]] = defaultdict(list)
     for name in kinds:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _NOTES = {
     "rank": "With a rank bound the number is an upper bound for the decoupled problem and large "
     "dimensions (replica symmetric). With shared outputs a few percent more are possible, and at rank 2 "
-    "fewer fit (9 ± 3% at dimension 8). The Hebbian rows are for full rank.",
+    "fewer fit (9 ± 3% at dimension 8).",
     "vertices": "Only outputs that are vertices of the outputs' hull can be targets (two at rank one): "
     "that, not the parameters, sets the number, with even odds.",
     "hidden": "Some outputs may lie inside the outputs' hull, where they can never be targets: about "
