@@ -31,7 +31,9 @@ def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgument
         shown = f"{type(value).__name__} of thousands of digits"
     if len(shown) > _LONGEST_SHOWN:
         shown = f"{shown[:_LONGEST_SHOWN]}..."
-    return BadArgumentError(f"{name} = {shown} must be {condition}: {remedy}")
+    refusal = BadArgumentError(f"{name} = {shown} must be {condition}: {remedy}")
+    refusal.argument = name
+    return refusal
 
 
 def install(extra: str) -> str:
