@@ -175,6 +175,16 @@ def test_the_drawing_names_files_that_there_are():
     assert set(re.findall(r"\b\w+\.py\b", picture)) <= files
 
 
+def test_every_file_is_in_the_drawing_or_its_folder_is():
+    page = (TESTS.parent / "docs" / "architecture.md").read_text()
+    drawn = set(re.findall(r"\b\w+\.py\b", page.split("```")[1]))
+    folders = {"cli", "claims", "planner", "signal"}
+    assert {folder for folder in folders if f"{folder}/" in page} == folders
+    files = {path.relative_to(SOURCE) for path in SOURCE.rglob("[!_]*.py")}
+    listed = {path for path in files if not folders & set(path.parts)}
+    assert sorted(path.as_posix() for path in listed if path.name not in drawn) == []
+
+
 def test_no_two_public_classes_share_a_name():
     homes: dict[str, list[Path]] = {}
     for path in SOURCE.rglob("*.py"):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import inspect
 import math
+import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
 
-from simonides.failures import BadArgumentError
+from simonides.failures import BadArgumentError, ConvergenceError
 
 RIVAL = "a fact competes with at least one rival output"
 """What to do about fewer than two candidates."""
@@ -31,7 +33,9 @@ def refuse(name: str, value: object, condition: str, remedy: str) -> BadArgument
         shown = f"{type(value).__name__} of thousands of digits"
     if len(shown) > _LONGEST_SHOWN:
         shown = f"{shown[:_LONGEST_SHOWN]}..."
-    return BadArgumentError(f"{name} = {shown} must be {condition}: {remedy}")
+    refusal = BadArgumentError(f"{name} = {shown} must be {condition}: {remedy}")
+    refusal.argument = name
+    return refusal
 
 
 def install(extra: str) -> str:
@@ -144,6 +148,38 @@ def imported(name: str, value: str) -> Callable[..., Any]:
     if not callable(named):
         raise refuse(name, value, "the name of a function", f"it is a {type(named).__name__}")
     return named  # type: ignore[no-any-return]
+
+
+def own_answer(
+    name: str,
+    text: str,
+    kind: str,
+    function: Callable[..., Any],
+    *passed: object,
+    **options: object,
+) -> Any:
+    """Return what a user's function of some kind gives, or refuse one that cannot be called or fails.
+
+    >>> own_answer("method", "math:sqrt", "of a number", math.sqrt, 9)
+    3.0
+    >>> own_answer("method", "math:sqrt", "of a number", math.sqrt, -1)
+    Traceback (most recent call last):
+    simonides.failures.BadArgumentError: method = 'math:sqrt' must be a function that does not fail: ...
+    """
+    try:
+        inspect.signature(function).bind(*passed, **options)
+    except TypeError as error:
+        raise refuse(name, text, f"a function {kind}", f"{error}") from None
+    try:
+        return function(*passed, **options)
+    except (MemoryError, SystemError, ConvergenceError):  # none of them a fault of its code
+        raise
+    except Exception as error:
+        # The first place is the call above, the second the line of the function.
+        places = traceback.extract_tb(error.__traceback__)[1:2]
+        lines = "".join(f" in line {place.lineno} of {place.filename}" for place in places)
+        remedy = f"{type(error).__name__}: {error}{lines}; mend it or what it is given"
+        raise refuse(name, text, "a function that does not fail", remedy) from error
 
 
 def _finite(value: object) -> float | None:

@@ -87,6 +87,20 @@ def test_any_question_has_an_answer_at_dimension_a_million(criteria):
     assert capacity.load > 0
 
 
+def test_require_says_what_would_do_where_a_size_is_too_small():
+    record = answer("require", "--facts", "5000", "--dim", "100")
+    assert (record["smallest_rank"], record["largest_margin"]) == (None, None)
+    enough = record["smallest_dimension"]
+    assert answer("capacity", "--dim", str(enough))["facts"] >= 5000
+    assert answer("capacity", "--dim", str(enough - 1))["facts"] < 5000
+    assert all(f"a square matrix of dimension {enough} or more" in note for note in record["notes"])
+    # A margin of one is too much at any rank; some smaller margin is not.
+    record = answer("require", "--facts", "1000", "--dim", "100", "--margin", "1")
+    assert record["smallest_rank"] is None
+    assert 0 < record["largest_margin"] < 1
+    assert "No smallest rank at 100 x 100" in " ".join(record["notes"])
+
+
 def test_require_inverts_capacity():
     record = answer("require", "--facts", "20000", "--dim", "4096")
     rank = record["smallest_rank"]

@@ -32,7 +32,6 @@ BAD = [
     (["capacity", "--dim", "10", "--plot", "curve.gif"], "curve.gif"),
     (["capacity", "--dim", "10", "--plot", "no/such/folder/curve.png"], "no/such/folder"),
     (["require", "--facts", "0"], "facts = 0"),
-    (["require", "--facts", "100000", "--dim", "10"], "facts = 100000"),
     (["require"], "--facts"),
     (["theory", "nonsense"], "name = 'nonsense'"),
     (["theory", "scores", "--dim", "1"], "dim = 1"),

@@ -13,6 +13,11 @@ def shells(rng, facts, dim_in, dim_out, candidates, radius=1.0):
     return keys, np.abs(of_values.standard_normal((candidates, dim_out)))
 
 
+def too_wide(rng, facts, dim_in, dim_out, candidates):
+    """Keys with a coordinate too many."""
+    return rng.standard_normal((facts, dim_in + 1)), rng.standard_normal((candidates, dim_out))
+
+
 def centred_hebbian(problem, *, strength=1.0):
     """The Hebbian rule with the mean of all values taken off."""
     centre = problem.target_outputs.mean(axis=0)

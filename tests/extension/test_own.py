@@ -116,6 +116,16 @@ def test_the_estimator_takes_a_method_of_ones_own(monkeypatch):
         (["decide", "--dim", "5", "--facts", "4", "--ensemble", "barn:shells"], "barn"),
         (["threshold", "--dim", "5", "--problem", "decoupled", "--ensemble", "granary:shells"],
          "a law of vectors alone"),
+        (["threshold", "--dim", "5", "--workers", "1", "--ensemble", "granary:too_wide"],
+         "simonides: granary:too_wide inputs.shape = (12, 6) must be (12, 5)"),
+        (["decide", "--dim", "5", "--facts", "4", "--ensemble", "granary:shells(radius=wide)"],
+         "ensemble = 'granary:shells(radius=wide)' must be a function that does not fail: "),
+        (["threshold", "--dim", "5", "--workers", "2", "--ensemble", "granary:shells(radius=wide)"],
+         "ensemble = 'granary:shells(radius=wide)' must be a function that does not fail: "),
+        (["decide", "--dim", "5", "--facts", "4", "--method", "granary:centred_hebbian(strength=abc)"],
+         "method = 'granary:centred_hebbian(strength=abc)' must be a function that does not fail: "),
+        (["train", "--dim", "5", "--facts", "4", "--solver", "granary:centred_hebbian(strength=abc)"],
+         "granary.py; mend it or what it is given"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_refused_in_one_line(arguments, said):
@@ -123,3 +133,4 @@ def test_what_cannot_be_had_is_refused_in_one_line(arguments, said):
     assert done.returncode == 2
     assert done.stderr.count("\n") == 1
     assert said in done.stderr
+    assert "most =" not in done.stderr

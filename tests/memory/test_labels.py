@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import DataConversionWarning
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -101,3 +102,21 @@ def test_missing_labels_are_refused(missing):
     labels = np.array(["a", missing, "c"] * 4, dtype=object)
     with pytest.raises(ValueError, match="none of them missing"):
         AssociativeMemory().fit(np.eye(12), labels)
+
+
+@pytest.mark.parametrize("words", [False, True], ids=["numbers", "words"])
+def test_a_column_of_labels_is_one_of_labels(words):
+    X = np.random.default_rng(0).standard_normal((12, 6))
+    labels = np.arange(12) % 3
+    labels = np.array(["a", "b", "c"])[labels] if words else labels
+    with pytest.warns(DataConversionWarning):
+        memory = AssociativeMemory().fit(X, labels[:, None])
+    np.testing.assert_array_equal(memory.classes_, np.unique(labels))
+    np.testing.assert_array_equal(memory.predict(X), labels)
+    with pytest.warns(DataConversionWarning):
+        assert memory.score(X, labels[:, None]) == 1
+
+
+def test_a_column_of_real_numbers_stays_one_of_vectors():
+    X, y = np.random.default_rng(0).standard_normal((2, 2, 6))
+    assert AssociativeMemory().fit(X, y[:, :1]).outputs_.shape == (2, 1)

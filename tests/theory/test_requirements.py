@@ -176,7 +176,7 @@ def test_facts_beyond_capacity_are_refused_with_the_capacity(question, setting):
         question(setting, beyond)
     message = str(error.value)
     assert message.startswith(f"facts = {beyond} must be at most the capacity, {most:.1f}")
-    assert "store fewer or enlarge the matrix" in message
+    assert "store fewer, or take a square matrix of dimension " in message
     question(setting, math.floor(most))
 
 

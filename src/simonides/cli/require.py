@@ -19,10 +19,12 @@ def require(
 ) -> None:
     """Say what it takes to store that many facts.
 
-    Always the smallest square matrix; with a size, also the smallest rank and the largest margin.
+    Always the smallest square matrix; with a size, also the smallest rank and the largest margin, or a
+    note that the size is too small for any.
 
     Example: simonides require --facts 20000 --dim 4096
     """
+    from simonides.failures import BadArgumentError
     from simonides.theory.notes import deviations
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
 
@@ -37,14 +39,21 @@ def require(
     if criteria.is_named:
         setting = criteria.setting()
         size = f"{setting.dim_out:,} x {setting.dim_in:,}"
-        answer["smallest_rank"] = smallest_rank(setting, facts)
-        answer["largest_margin"] = largest_margin(setting, facts)
-        notes = deviations(replace(setting, rank=answer["smallest_rank"]), facts)
-        notes |= deviations(replace(setting, margin=answer["largest_margin"]), facts)
-        rows += [
-            [f"smallest rank at {size}", f"{answer['smallest_rank']:,}"],
-            [f"largest margin at {size}", f"{answer['largest_margin']:.4f}"],
-        ]
+        for name, bound, question, digits in (
+            ("smallest_rank", "rank", smallest_rank, ","),
+            ("largest_margin", "margin", largest_margin, ".4f"),
+        ):
+            needed = "none"
+            try:
+                answer[name] = question(setting, facts)
+            except BadArgumentError as refusal:
+                if refusal.argument != "facts":
+                    raise
+                notes[name] = f"No {name.replace('_', ' ')} at {size}: {refusal}."
+            else:
+                needed = format(answer[name], digits)
+                notes |= deviations(replace(setting, **{bound: answer[name]}), facts)
+            rows.append([f"{name.replace('_', ' ')} at {size}", needed])
     record = {**answer, "notes": list(notes.values())}
     header = ["", "needed"]
     output.answer(record, f"To store {facts:,} facts", rows, as_json=as_json, header=header)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array
+from sklearn.utils.validation import check_array, column_or_1d
 
 from simonides import arguments
 from simonides.failures import BadArgumentError
@@ -68,7 +68,8 @@ class Facts:
                 )
             vectors = checked.matrix("outputs", outputs)
             rows = classes = np.arange(len(vectors))
-            if y is not None and checked.array_of("y", y).dtype.kind in "fUO":
+            y = None if y is None else _flat_labels(y)
+            if y is not None and y.dtype.kind in "fUO":
                 classes, numbers = _labelled(y, len(inputs))
                 if len(classes) != len(vectors):
                     raise arguments.refuse(
@@ -253,7 +254,8 @@ def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
 
 def numbers_of(y: object, outputs: Reals, classes: NDArray[Any] | None = None) -> Integers:
     """Return which of the outputs each row of y, an embedding or a label, is; -1 for none."""
-    array = checked.array_of("y", y)
+    labelled = classes is not None and outputs.shape[1] > 1
+    array = _flat_labels(y) if labelled else checked.array_of("y", y)
     if array.ndim == 1 and classes is not None:
         labels = {label: place for place, label in enumerate(classes.tolist())}
         numbers = np.array([labels.get(label, -1) for label in array.tolist()], dtype=np.int64)
@@ -295,7 +297,7 @@ def _with_distinct_outputs(inputs: Reals, y: object) -> tuple[Facts, Integers]:
         raise BadArgumentError(
             f"AssociativeMemory requires y to be passed, but the target y is None: {remedy}"
         )
-    array = checked.array_of("y", y)
+    array = _flat_labels(y)
     _refuse_other_length(array, len(inputs))
     if array.ndim == 1:
         classes, labelled = _labelled(array, len(inputs))
@@ -317,6 +319,13 @@ def _with_distinct_outputs(inputs: Reals, y: object) -> tuple[Facts, Integers]:
     outputs.flags.writeable = False
     numbered = np.arange(len(rows)) if len(outputs) == len(rows) else None
     return Facts(inputs, outputs, numbers, numbered), first
+
+
+def _flat_labels(y: object) -> NDArray[Any]:
+    """Return y as an array; a column of whole numbers or words is one of labels, as in scikit-learn."""
+    array = checked.array_of("y", y)
+    column = array.ndim == 2 and array.shape[1] == 1 and array.dtype.kind in "biuUO"
+    return np.asarray(column_or_1d(array, warn=True)) if column else array
 
 
 def _labelled(y: object, size: int) -> tuple[NDArray[Any], Integers]:

@@ -7,7 +7,6 @@ with a colon is a function of your own, ``mymodule:draw``.
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -214,16 +213,10 @@ class Ensemble:
         # The fourth child: the other three draw what a named ensemble draws.
         rng = np.random.default_rng(seed).spawn(4)[-1]
         function = arguments.imported("ensemble", self.name)
-        try:
-            inspect.signature(function).bind(rng, **sizes, **dict(self.options))
-        except TypeError as error:
-            raise arguments.refuse(
-                "ensemble",
-                str(self),
-                "a function of rng, facts, dim_in, dim_out, candidates and options",
-                f"{error}",
-            ) from None
-        drawn = function(rng, **sizes, **dict(self.options))
+        kind = "of rng, facts, dim_in, dim_out, candidates and options"
+        drawn = arguments.own_answer(
+            "ensemble", str(self), kind, function, rng, **sizes, **dict(self.options)
+        )
         if not isinstance(drawn, tuple) or len(drawn) not in (2, 3):
             raise arguments.refuse(
                 "ensemble",

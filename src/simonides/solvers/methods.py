@@ -45,6 +45,9 @@ Check: TypeAlias = Callable[[str, object], Option]
 _GAP = 1e-2
 """Relative gap at which a margin counts as the largest: one percent."""
 
+_KIND = "of a problem, with options that have defaults"
+"""What a user's own method is a function of."""
+
 _CALLER_S = ("rank", "seed", "start", "threads", "watch", "time_limit", "max_steps", "tolerance")
 """Options that come from whoever runs a method; a method is passed those that it takes."""
 
@@ -93,16 +96,11 @@ class Method:
         passed = {
             name: value for name, value in options.items() if name in takes or name not in _CALLER_S
         }
-        try:
-            inspect.signature(self.function).bind(problem, **passed)
-        except TypeError as error:
-            raise arguments.refuse(
-                "method",
-                self.name,
-                "a function of a problem, with options that have defaults",
-                f"{error}",
-            ) from None
-        answer = self.function(problem, **passed)
+        answer = (
+            arguments.own_answer("method", self.name, _KIND, self.function, problem, **passed)
+            if ":" in self.name
+            else self.function(problem, **passed)
+        )
         if isinstance(answer, Decision):
             answer = answer.solution
         solution = answer if isinstance(answer, Solution) else _of_weights(problem, answer)

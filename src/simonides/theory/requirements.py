@@ -159,6 +159,17 @@ def first(holds: Callable[[int], bool], low: int, most: int) -> int:
 
 def _beyond(setting: Setting, facts: int) -> BadArgumentError:
     most = capacity_of(setting).facts
+    enough = smallest_dimension(
+        facts,
+        candidates=setting.candidates,
+        rank=setting.rank,
+        margin=setting.margin,
+        tail_fraction=setting.tail_fraction,
+        problem=setting.problem,
+    )
     return arguments.refuse(
-        "facts", facts, f"at most the capacity, {most:.1f}", "store fewer or enlarge the matrix"
+        "facts",
+        facts,
+        f"at most the capacity, {most:.1f}",
+        f"store fewer, or take a square matrix of dimension {enough:,} or more",
     )

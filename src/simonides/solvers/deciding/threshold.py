@@ -128,9 +128,9 @@ def _drawn(draw: Callable[[int], Problem], facts: int, most: int | None) -> Prob
     try:
         return draw(facts)
     except BadArgumentError as refusal:
-        if most is not None:
+        if most is not None or refusal.argument != "facts":
             raise
-        # The search asked for it, not the caller.
+        # The search asked for so many, not the caller.
         raise arguments.refuse(
             "most",
             None,
