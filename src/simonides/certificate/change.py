@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides.certificate.recomputed import CHUNK, fields
-from simonides.certificate.rounding import UNDERFLOW, gamma, length
+from simonides.certificate.rounding import UNDERFLOW, gamma, length, lengths
+from simonides.certificate.scaled import ScaledInstance, exponent, lowered, raised, scaled
 from simonides.certificate.verifier import flaw_of_multipliers
 from simonides.reading import expecting, read_arrays
 from simonides.writing import write_arrays
@@ -39,6 +40,9 @@ _ARRAYS = ("weights", "offsets", "margins", "metric", "pair_facts", "pair_rivals
 
 _SHARE = 0.5
 """Of the smallest eigenvalue, as bound: so far from it rounding decides nothing."""
+
+_NAMED = 10
+"""Facts named where targets are no outputs of their own: more would not be read."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +102,8 @@ class ChangeVerification:
     change_upper : float
         Length that the change does not exceed.
     change_lower : float
-        Length that no change with these margins falls below; zero if nothing is proved.
+        Length that no change with these margins falls below; zero if nothing is proved, infinite where a
+        target has an equal among its rivals.
     reason : str
         What is wrong, if it is not valid.
     """
@@ -136,10 +141,30 @@ def verify_change(certificate: ChangeCertificate, problem: Instance) -> ChangeVe
     flaw = _flaw(certificate, problem)
     if flaw:
         return ChangeVerification(False, reason=flaw)
-    upper, lower = _upper_length(certificate), _lower_length(certificate, problem)
-    weights = certificate.weights
+    with np.errstate(over="ignore", under="ignore", invalid="ignore", divide="ignore"):
+        upper = _upper_length(certificate)
+        twins = _twins(certificate, problem)
+        if twins.size:
+            names = ", ".join(str(fact) for fact in twins[:_NAMED])
+            more = f" and {twins.size - _NAMED} more" if twins.size > _NAMED else ""
+            reason = f"the targets of facts {names}{more} have an equal among their rivals"
+            return ChangeVerification(False, np.nan, upper, np.inf, reason)
+        instance = ScaledInstance(problem)
+        return _checked_facts(certificate, instance, upper, _lower_length(certificate, instance))
+
+
+def _checked_facts(
+    certificate: ChangeCertificate, instance: ScaledInstance, upper: float, lower: float
+) -> ChangeVerification:
+    """Return whether every fact is recalled, and what share of its margin it keeps."""
+    weights, offsets = certificate.weights, certificate.offsets
+    powers = [exponent(weights) + instance.of_inputs] if weights.any() else []
+    unit = max([*powers, *([exponent(offsets)] if offsets.any() else [])], default=0)
+    of_margins = exponent(certificate.margins)
+    margins = np.nextafter(scaled(certificate.margins, of_margins), np.inf)
+    layers = [scaled(weights, unit - instance.of_inputs)]
     paths, least = weights.shape[1] + weights.shape[0] + 10, np.inf
-    for field in fields(problem, [weights], paths, certificate.offsets, certificate.margins):
+    for field in fields(instance, layers, paths, scaled(offsets, unit), margins):
         doubtful = field.doubtful(least)
         if not doubtful.size:
             continue
@@ -151,7 +176,8 @@ def verify_change(certificate: ChangeCertificate, problem: Instance) -> ChangeVe
             )
             return ChangeVerification(False, np.nan, upper, lower, reason)
         least = min(least, field.least_ratio(gaps, doubtful))
-    return ChangeVerification(True, float(least / (1 + gamma(paths))), upper, lower)
+    share = min(float(least), float(np.finfo(float).max)) / (1 + gamma(paths))
+    return ChangeVerification(True, lowered(share, unit - of_margins), upper, lower)
 
 
 def _flaw(certificate: ChangeCertificate, problem: Instance) -> str:
@@ -171,76 +197,111 @@ def _flaw(certificate: ChangeCertificate, problem: Instance) -> str:
         return "margins are not positive"
     if certificate.metric is not None and not (certificate.metric == certificate.metric.T).all():
         return "the metric is not symmetric"
+    if not any(
+        getattr(certificate, name).size for name in ("pair_facts", "pair_rivals", "multipliers")
+    ):
+        return ""  # nothing is said of other changes
     return flaw_of_multipliers(
         certificate.pair_facts, certificate.pair_rivals, certificate.multipliers, problem
     )
 
 
-def _square(rows: Reals, metric: Reals | None) -> tuple[float, float]:
-    """Return tr V C V^T, and by how much it may be off."""
+def _metric(certificate: ChangeCertificate) -> tuple[Reals | None, int]:
+    """Return the metric divided by a power of four, and half of that power of two."""
+    if certificate.metric is None:
+        return None, 0
+    half = -(-exponent(certificate.metric) // 2)
+    return scaled(certificate.metric, 2 * half), half
+
+
+def _square(rows: Reals, metric: Reals | None) -> float:
+    """Return an upper bound of tr V C V^T, the metric of about unit size."""
+    sizes = np.abs(rows)
     if metric is None:
         square = float(np.vdot(rows, rows))
-        return square, gamma(rows.size + 4) * square + UNDERFLOW
-    product, magnitude = rows @ metric, np.abs(rows) @ np.abs(metric)
-    error = gamma(len(metric) + rows.size + 8) * float(np.vdot(magnitude, np.abs(rows)))
-    return float(np.vdot(product, rows)), error + UNDERFLOW
+        error = gamma(rows.size + 4) * square
+    else:
+        square = float(np.vdot(rows @ metric, rows))
+        magnitude = float(np.vdot(sizes @ np.abs(metric), sizes))
+        error = gamma(len(metric) + rows.size + 8) * magnitude
+    lost = rows.shape[1] * (rows.size + float(sizes.sum())) ** 2 * UNDERFLOW
+    return (square + error + lost) * (1 + gamma(8))
 
 
 def _upper_length(certificate: ChangeCertificate) -> float:
-    square, error = _square(certificate.weights, certificate.metric)
-    return float(np.sqrt(square + error)) * (1 + gamma(4))
-
-
-def _lower_length(certificate: ChangeCertificate, problem: Instance) -> float:
-    """Return the length that no change with these margins falls below."""
-    if _is_about_twins(certificate, problem):
-        return np.inf
-    total, blur, asked = _summed(certificate, problem)
-    if asked <= 0:
+    if not certificate.weights.any():
         return 0.0
-    return float(asked / _inverse_length(total, blur, certificate.metric) * (1 - gamma(8)))
+    power = exponent(certificate.weights)
+    metric, half = _metric(certificate)
+    square = _square(scaled(certificate.weights, power), metric)
+    if not square > 0:  # what is no metric gives no length
+        return np.inf
+    return raised(float(np.sqrt(square)) * (1 + gamma(4)), power + half)
 
 
-def _is_about_twins(certificate: ChangeCertificate, problem: Instance) -> bool:
-    """Return whether a pair named is a target and a rival that are equal: no change tells them apart."""
-    if len(certificate.pair_facts) != 1:
-        return False
-    (fact,), (rival,) = certificate.pair_facts, certificate.pair_rivals
-    for rows, outputs in problem.contests(int(fact) + 1):
-        if rows.start <= fact < rows.stop:
-            return bool((problem.target_outputs[fact] == outputs[rival]).all())
-    return False
+def _lower_length(certificate: ChangeCertificate, instance: ScaledInstance) -> float:
+    """Return the length that no change with these margins falls below."""
+    if not certificate.multipliers.size:
+        return 0.0
+    total, blur, asked, unit = _summed(certificate, instance)
+    metric, half = _metric(certificate)
+    bound = asked / _inverse_length(total, blur, metric) * (1 - gamma(8))
+    return lowered(bound, unit - instance.of_inputs + half) if bound > 0 else 0.0
 
 
-def _summed(certificate: ChangeCertificate, problem: Instance) -> tuple[Reals, Reals, float]:
-    """Return the sum of constraints, what each entry may be off by, and a lower bound of what is asked."""
+def _twins(certificate: ChangeCertificate, problem: Instance) -> Integers:
+    """Return the facts of pairs that are a target and a rival equal to it: no change tells them apart."""
+    facts, rivals = certificate.pair_facts, certificate.pair_rivals
+    equal = np.zeros(len(facts), dtype=bool)
+    if facts.size:
+        for rows, outputs in problem.contests(int(facts.max()) + 1):
+            named = np.flatnonzero((facts >= rows.start) & (facts < rows.stop))
+            for part in np.array_split(named, 1 + named.size // CHUNK):
+                own = problem.target_outputs[facts[part]]
+                equal[part] = (own == outputs[rivals[part]]).all(axis=1)
+    return np.unique(facts[equal])
+
+
+def _summed(
+    certificate: ChangeCertificate, instance: ScaledInstance
+) -> tuple[Reals, Reals, float, int]:
+    """Return the sum of constraints, what each entry may be off by, and a lower bound of what is asked.
+
+    Last the power of two that what is asked was divided by. All factors are about one or below, so that
+    any operation loses less than ``UNDERFLOW`` by underflow.
+    """
+    values = certificate.multipliers
+    values = np.ldexp(values, -int(np.frexp(values.max())[1]))  # the largest is between 1/2 and 1
     order = np.argsort(certificate.pair_facts, kind="stable")
-    facts, rivals = certificate.pair_facts[order], certificate.pair_rivals[order]
-    values = certificate.multipliers[order]
-    targets, offsets = problem.target_outputs, certificate.offsets
+    facts, rivals, values = (
+        array[order] for array in (certificate.pair_facts, certificate.pair_rivals, values)
+    )
+    unit = exponent(certificate.offsets, certificate.margins)
+    offsets, margins = scaled(certificate.offsets, unit), scaled(certificate.margins, unit)
+    targets, inputs = instance.target_outputs, np.asarray(instance.inputs)
     pulled, magnitudes = np.zeros((2, *targets.shape))
     asked, doubt = 0.0, 0.0
-    for rows, outputs in problem.contests(int(facts[-1]) + 1):
+    for rows, outputs in instance.contests(int(facts[-1]) + 1):
         first, last = np.searchsorted(facts, (rows.start, rows.stop))
         for start in range(first, last, CHUNK):
             part = slice(start, min(start + CHUNK, last))
             named, begins = np.unique(facts[part], return_index=True)
-            own, rival = targets[facts[part]], outputs[rivals[part]]
-            differences = own - rival
+            differences = targets[facts[part]] - outputs[rivals[part]]
             shares = values[part, None] * differences
             pulled[named] += np.add.reduceat(shares, begins)
             magnitudes[named] += np.add.reduceat(np.abs(shares), begins)
-            wanted = certificate.margins[facts[part]] * np.linalg.norm(differences, axis=1)
+            wanted = margins[facts[part]] * lengths(differences)
             images = offsets[facts[part]]
             leads = np.einsum("ij,ij->i", differences, images)
-            sizes = np.einsum("ij,ij->i", np.abs(own) + np.abs(rival), np.abs(images))
+            sizes = np.einsum("ij,ij->i", np.abs(differences), np.abs(images))
             asked += float(values[part] @ (wanted - leads))
             doubt += float(values[part] @ (wanted + sizes))
-    inputs = np.asarray(problem.inputs)
-    terms = 2 * int(np.bincount(facts).max()) + problem.facts + 8
-    blur = gamma(terms) * (magnitudes.T @ np.abs(inputs)) * (1 + gamma(terms)) + UNDERFLOW
+    terms = 2 * int(np.bincount(facts).max()) + instance.facts + 8
+    blur = gamma(terms) * (magnitudes.T @ np.abs(inputs)) * (1 + gamma(terms))
+    blur += len(values) * UNDERFLOW
     asked -= gamma(2 * len(values) + 4 * targets.shape[1] + 32) * doubt
-    return pulled.T @ inputs, blur, asked
+    asked -= len(values) * targets.shape[1] * UNDERFLOW
+    return pulled.T @ inputs, blur, asked, unit
 
 
 def _inverse_length(total: Reals, blur: Reals, metric: Reals | None) -> float:
@@ -251,12 +312,15 @@ def _inverse_length(total: Reals, blur: Reals, metric: Reals | None) -> float:
     if least <= 0:
         return np.inf
     witness: Reals = np.asarray(np.linalg.solve(metric, total.T).T, dtype=np.float64)
+    if not np.isfinite(witness).all():
+        return np.inf
     size = np.abs(witness)
     rest = np.abs(total - witness @ metric) + blur
     rest += gamma(len(metric) + 8) * (size @ np.abs(metric) + np.abs(total))
-    square, error = _square(witness, metric)
-    bound = square + error + 2 * float(np.vdot(size, rest)) + length(rest) ** 2 / least
-    return float(np.sqrt(bound)) * (1 + gamma(2 * total.size + 32))
+    rest += (len(metric) + size.sum(axis=1, keepdims=True)) * UNDERFLOW
+    bound = _square(witness, metric) + 2 * float(np.vdot(size, rest)) + length(rest) ** 2 / least
+    bound = (bound + (size.size + float(size.sum())) * UNDERFLOW) * (1 + gamma(2 * total.size + 64))
+    return float(np.sqrt(bound)) if np.isfinite(bound) else np.inf
 
 
 def _least_eigenvalue(metric: Reals) -> float:
@@ -266,11 +330,10 @@ def _least_eigenvalue(metric: Reals) -> float:
     may have added, at most gamma(n + 2) of the trace.
     """
     count = len(metric)
-    shift = _SHARE * float(np.linalg.eigvalsh(metric)[0])
-    if shift <= 0:
-        return 0.0
     try:
-        np.linalg.cholesky(metric - shift * np.eye(count))
+        shift = _SHARE * float(np.linalg.eigvalsh(metric)[0])
+        if shift > 0:
+            np.linalg.cholesky(metric - shift * np.eye(count))
     except np.linalg.LinAlgError:
         return 0.0
-    return shift - 4 * gamma(count + 4) * float(np.trace(metric))
+    return shift - 4 * gamma(count + 4) * float(np.trace(metric)) - count * UNDERFLOW

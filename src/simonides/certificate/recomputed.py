@@ -66,7 +66,7 @@ def fields(
     measured, output_lengths = None, np.empty(0)
     for facts, outputs in problem.contests(problem.facts):
         if outputs is not measured or outputs.flags.writeable:
-            measured, output_lengths = outputs, np.linalg.norm(outputs, axis=1) + UNDERFLOW
+            measured, output_lengths = outputs, lengths(outputs) + UNDERFLOW
         inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
         images, magnitudes = inputs, np.abs(inputs)
         # What underflow may lose anywhere.
@@ -81,8 +81,8 @@ def fields(
             first=facts.start,
             targets=targets,
             outputs=outputs,
-            input_lengths=np.linalg.norm(inputs, axis=1) if units is None else units[facts],
-            target_lengths=np.linalg.norm(targets, axis=1) + UNDERFLOW,
+            input_lengths=lengths(inputs) if units is None else units[facts],
+            target_lengths=lengths(targets) + UNDERFLOW,
             output_lengths=output_lengths,
             own=np.einsum("ij,ij->i", images, targets),
             scores=scores,
