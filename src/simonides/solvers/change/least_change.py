@@ -21,6 +21,7 @@ so that there is a gap to end at; without bound they prove that no change will d
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -34,9 +35,10 @@ from simonides.problems import checked
 from simonides.problems.problem import sharing
 from simonides.solvers.change.constraints import MovingFacts
 from simonides.solvers.change.newton import newton_step
+from simonides.solvers.deciding.decide import decide
+from simonides.solvers.deciding.proof import proved
 from simonides.solvers.driver import Limits, Report, drive
-from simonides.solvers.hinge.feasibility import feasibility
-from simonides.solvers.solution import Multipliers, Solution, Status
+from simonides.solvers.solution import Multipliers, Solution, Status, Verdict
 from simonides.threads import crew
 
 if TYPE_CHECKING:
@@ -83,8 +85,11 @@ _CONVERGED = 1e-3
 _SLOW = 0.8
 """Ratio of the worst constraint to that at the last update above which stiffness grows."""
 
-_FAR = 3.0
-"""Lead from which on a constraint without a multiplier is no longer looked at."""
+_FAR = 2.0
+"""Lead above its margin from which on a constraint without a multiplier is no longer looked at."""
+
+_LEAST_ASKED = 1e-3
+"""Of what facts lack at first: what multipliers ask for on average is hardly ever less."""
 
 _PATIENCE = 60
 """Steps with facts lost after which it is asked whether they can be stored at all."""
@@ -131,7 +136,8 @@ def least_change(
     Solution
         ``weights`` is the change and ``change`` its length; no change with these margins is shorter than
         ``change_lower``, which ``multipliers`` prove. Recall is that of offset and change together.
-        ``infeasible`` if no change is possible.
+        ``infeasible`` if no change is possible; ``certificate`` is then the proof that ``decide`` gives, and
+        where targets have an equal among the outputs ``multipliers.facts`` names all such facts.
 
     Raises
     ------
@@ -164,9 +170,11 @@ def least_change(
             raise arguments.refuse("offsets.shape", images.shape, shape, "one row per fact")
     weighed = _Metric.of(metric, shared.dim_in)
     with crew(threads) as each:
-        unit = margins[:, None]
-        facts = MovingFacts(shared, weighed.whitened(shared.inputs) / unit, images / unit, each)
-        return drive(_LeastChange(facts, images, margins, weighed, gap), limits, watch)
+        white = weighed.whitened(shared.inputs)
+        facts = MovingFacts.of(shared, white, images, margins, each)
+        deadline = None if time_limit is None else time.perf_counter() + time_limit
+        solver = _LeastChange(facts, images, margins, weighed, gap, deadline, threads)
+        return drive(solver, limits, watch)
 
 
 def _margins(margin: Any, facts: int) -> Reals:
@@ -281,18 +289,20 @@ class _LeastChange:
     margins: Reals
     metric: _Metric
     gap: float
+    deadline: float | None
+    threads: int | None
 
     def start(self) -> _State:
         constraints, course = self.facts.none(), _Course(self.gap / 2)
         pulls, images = np.zeros_like(self.facts.offsets), self.facts.offsets
-        if self._twins() is not None:
+        if self._twins is not None:
             recall = self.facts.problem.recall(images, self.facts.each)
             lost = self.facts.problem.facts - recall.recalled
             return _State(constraints, pulls, images, lost, np.inf, course)
         return self._passed(constraints, pulls, images, course)
 
     def states(self, state: _State) -> Generator[_State, None, tuple[_State, Status]]:
-        twins = self._twins()
+        twins = self._twins
         if twins is not None:
             return replace(state, lower=np.inf, proof=twins), Status.INFEASIBLE
         while True:
@@ -310,16 +320,18 @@ class _LeastChange:
         self, constraints: Constraints, pulls: Reals, images: Reals, course: _Course
     ) -> _State:
         """Return the state with the constraints that a pass over all rivals finds close."""
-        facts, rivals = self.facts.close_rivals(images)
+        facts, rivals, every = self.facts.close_rivals(images, constraints)
         constraints = constraints.joined(facts, rivals)
         leads = constraints.leads(images)
         lost = np.unique(constraints.pairs.facts[leads <= 0]).size
-        return _State(constraints, pulls, images, lost, float(1 - leads.min(initial=1.0)), course)
+        worst = float((constraints.margins - leads).max(initial=-np.inf)) if every else np.inf
+        return _State(constraints, pulls, images, lost, worst, course)
 
     def _stepped(self, state: _State) -> _State:
         """Return the state one Newton step further, with multipliers updated where it is time."""
         course, count = state.course, self.facts.problem.facts
-        stiffness, need = course.stiffness * self._unit, 1 + course.beyond
+        stiffness, beyond = course.stiffness * self._unit, course.beyond
+        need = state.constraints.margins + beyond
         step = newton_step(
             state.constraints, state.pulls, state.images, stiffness, need, course.forcing
         )
@@ -328,7 +340,7 @@ class _LeastChange:
         following = self._passed(step.constraints, step.pulls, step.images, course)
         constraints = following.constraints
         leads = constraints.leads(following.images)
-        forces = np.maximum(constraints.multipliers + stiffness * (need - leads), 0.0)
+        forces = np.maximum(constraints.multipliers + stiffness * (constraints.margins + beyond - leads), 0.0)
         prices = np.maximum(constraints.prices, 0.0)
         bound, values = max(
             ((constraints.least_length(values), values) for values in (forces, prices)),
@@ -338,22 +350,23 @@ class _LeastChange:
         if bound > lower or proof is None:
             lower, proof = bound, self._multipliers(constraints, values)
         idle = (constraints.prices == 0) & (constraints.multipliers == 0)
-        broken = np.count_nonzero(idle & (leads < 1))
+        broken = np.count_nonzero(idle & (leads < constraints.margins))
         settled = step.turn < (_SETTLED if step.size > 0.5 else _CONVERGED)
         if settled and broken <= _FEW_LOST * len(constraints):
             constraints = replace(constraints, multipliers=forces)
             # Half of the gap may be spent on asking for more than the margin.
-            asked = float(forces @ (1 - constraints.initial)) / max(float(forces.sum()), 1e-300)
-            course = course.updated(following.worst, self.gap / 2 * max(asked, 1.0))
+            asked = float(forces @ (constraints.margins - constraints.initial))
+            asked /= max(float(forces.sum()), np.finfo(float).tiny)
+            course = course.updated(following.worst, self.gap / 2 * max(asked, _LEAST_ASKED))
         elif following.lost > count / 2 and course.steps % 2 == 0:
             course = course.stiffer(_EARLY_STIFFNESS)
-        constraints = constraints.where((forces > 0) | (leads < _FAR))
+        constraints = constraints.where((forces > 0) | (leads < constraints.margins + _FAR))
         return replace(following, constraints=constraints, course=course, lower=lower, proof=proof)
 
     def _multipliers(self, constraints: Constraints, values: Reals) -> Multipliers:
         """Return the multipliers of the problem's own constraints, those that are not zero."""
         facts, rivals = constraints.pairs.facts, constraints.pairs.rivals
-        values = values / constraints.spans / self.margins[facts]
+        values = values / constraints.spans / self.facts.units[facts]
         used = values > 0
         return Multipliers(facts[used], rivals[used], values[used])
 
@@ -364,27 +377,44 @@ class _LeastChange:
         rest = np.median(squares - self.facts.common**2)
         return float(1 / max(rest, _LEAST_REST * np.median(squares)))
 
+    @cached_property
     def _twins(self) -> Multipliers | None:
-        """Return a target and an equal rival as a proof, if there are any: no image tells them apart."""
+        """Every target with an equal rival, as a proof: no image tells them apart."""
         problem, pair = self.facts.problem, self.facts.problem.impossible_pair()
-        if pair is None or (problem.target_outputs[pair[0]] != problem.outputs[pair[1]]).any():
+        if pair is None:
             return None
-        return Multipliers(np.array([pair[0]]), np.array([pair[1]]), np.ones(1))
+        rows, first, places = np.unique(
+            problem.outputs + 0.0, axis=0, return_index=True, return_inverse=True
+        )
+        if len(rows) == problem.candidates:
+            return None
+        places = places.ravel()
+        last = np.zeros(len(rows), np.int64)
+        last[places] = np.arange(problem.candidates)
+        own = problem.targets
+        rivals = np.where(first[places[own]] == own, last[places[own]], first[places[own]])
+        facts = np.flatnonzero(rivals != own)
+        return Multipliers(facts, rivals[facts], np.ones(len(facts))) if facts.size else None
 
     def _refuted(self, state: _State) -> _State | None:
         """Return the state with a proof that no weights store the facts, if offsets do not help."""
-        problem = self.facts.problem
-        solution = feasibility(problem)
-        if solution.status is not Status.INFEASIBLE or solution.multipliers is None:
+        left = None if self.deadline is None else max(self.deadline - time.perf_counter(), 0.0)
+        decision = decide(self.facts.problem, time_limit=left, threads=self.threads)
+        proof = decision.solution.multipliers
+        if decision.verdict is not Verdict.NOT_STORABLE or proof is None:
             return None
-        facts, rivals, values = (
-            getattr(solution.multipliers, name) for name in ("facts", "rivals", "values")
+        lower = self._proved(proof)
+        return replace(state, lower=lower, proof=proof) if lower > 0 else None
+
+    def _proved(self, proof: Multipliers) -> float:
+        """Return the length that multipliers of the problem's own constraints prove."""
+        constraints = self.facts.none().joined(proof.facts, proof.rivals)
+        candidates = self.facts.problem.candidates
+        _, places = np.unique(proof.facts * candidates + proof.rivals, return_inverse=True)
+        values = np.bincount(places.ravel(), proof.values, len(constraints))
+        return constraints.least_length(
+            values * constraints.spans * self.facts.units[constraints.pairs.facts]
         )
-        constraints = self.facts.none().joined(facts, rivals)
-        order = np.lexsort((rivals, facts))
-        prices = (values * self.margins[facts])[order] * constraints.spans
-        lower = constraints.least_length(prices)
-        return replace(state, lower=lower, proof=solution.multipliers) if lower > 0 else None
 
     def report(self, state: _State) -> Report:
         return Report(state.length**2 / 2, state.lost)
@@ -401,12 +431,12 @@ class _LeastChange:
         recall = problem.recall(self.offsets + problem.images(change), self.facts.each)
         if recall.recalled == problem.facts:
             status = Status.STORED
-        if state.proof is None:  # the first state, before any multiplier
-            return replace(Solution.of_recall(change, status, recall), change=0.0, change_lower=0.0)
         proof = state.proof
-        return replace(
+        if proof is None:  # the first state, before any multiplier
+            proof = Multipliers(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        solution = replace(
             Solution.of_recall(change, status, recall),
-            multipliers=proof,
+            multipliers=state.proof,
             change=state.length,
             change_lower=state.lower,
             change_certificate=ChangeCertificate(
@@ -414,3 +444,7 @@ class _LeastChange:
                 proof.facts, proof.rivals, proof.values, self.metric.matrix,
             ),
         )  # fmt: skip
+        if status is not Status.INFEASIBLE:
+            return solution
+        decision = proved(problem, solution)
+        return replace(solution, verdict=decision.verdict, certificate=decision.certificate)

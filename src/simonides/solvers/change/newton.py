@@ -58,18 +58,18 @@ def newton_step(
     pulls: Reals,
     images: Reals,
     stiffness: float,
-    need: float,
+    need: Reals,
     forcing: float,
 ) -> Step:
     """Step from a change and its images towards the minimum, as far as the function falls.
 
-    ``stiffness`` is sigma, ``need`` the lead that is asked of every constraint, ``forcing`` the relative
+    ``stiffness`` is sigma, ``need`` the lead that is asked of each constraint, ``forcing`` the relative
     residual that the equations may leave.
     """
     facts = constraints.facts
     leads = constraints.leads(images)
     active = constraints.multipliers + stiffness * (need - leads) > 0
-    system = _System(constraints.where(active), stiffness, need)
+    system = _System(constraints.where(active), stiffness, need[active])
     solved, iterations = system.solve(forcing)
     prices = np.zeros(len(constraints))
     prices[active] = solved
@@ -118,7 +118,7 @@ class _System:
 
     constraints: Constraints
     stiffness: float
-    need: float
+    need: Reals
 
     def solve(self, forcing: float) -> tuple[Reals, int]:
         """Return the prices of the constraints by conjugate gradients from those of the last step."""
