@@ -7,6 +7,8 @@ model's own head.
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 import math
 import secrets
@@ -116,7 +118,7 @@ def _write_network(part: Path, model: LanguageModel, change: Reals) -> None:
     if hasattr(network.config, "quantization_config"):  # of a .gguf file; the weights are not any more
         del network.config.quantization_config
         network.hf_quantizer, network.is_quantized = None, False
-    with model.changed(change):
+    with model.changed(change), contextlib.redirect_stderr(io.StringIO()):  # bars of its own
         network.save_pretrained(str(part))
     model.tokenizer.save_pretrained(str(part))
 
