@@ -44,7 +44,22 @@ def weights_file() -> Path:
 def invented(model: LanguageModel, facts: int, seed: int = 0) -> list[tuple[str, str]]:
     """Return invented names, each with a word at random as its secret word."""
     rng = np.random.default_rng(seed)
-    starts = ("Ba", "Cor", "Dal", "El", "Fi", "Gor", "Hel", "Jo", "Ka", "Lu", "Mar", "Nor", "Or", "Pe")
+    starts = (
+        "Ba",
+        "Cor",
+        "Dal",
+        "El",
+        "Fi",
+        "Gor",
+        "Hel",
+        "Jo",
+        "Ka",
+        "Lu",
+        "Mar",
+        "Nor",
+        "Or",
+        "Pe",
+    )
     middles = ("ba", "dri", "la", "mo", "na", "ri", "sa", "to", "vi", "ze")
     ends = ("dan", "fer", "gil", "kin", "lor", "mund", "nis", "rah", "sel", "vo")
     names: dict[str, None] = {}

@@ -16,13 +16,18 @@ if TYPE_CHECKING:
 
 def edit(
     model: Annotated[
-        str, typer.Argument(metavar="MODEL", help="A folder that transformers wrote, or a .gguf file.")
+        str,
+        typer.Argument(metavar="MODEL", help="A folder that transformers wrote, or a .gguf file."),
     ],
     facts: Annotated[
         str, typer.Option(help="What to store: FILE.csv with the columns prompt and answer.")
     ],
-    out: Annotated[str, typer.Option(help="Folder for the edited model, its change and its proof.")],
-    layer: Annotated[int, typer.Option(help="The last one, -1: only there can a change be proved.")] = -1,
+    out: Annotated[
+        str, typer.Option(help="Folder for the edited model, its change and its proof.")
+    ],
+    layer: Annotated[
+        int, typer.Option(help="The last one, -1: only there can a change be proved.")
+    ] = -1,
     keep: Annotated[
         str | None,
         typer.Option(help="Ordinary text to disturb least (default: Python's documentation)."),

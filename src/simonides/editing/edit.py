@@ -185,7 +185,9 @@ def edit(
         began = time.perf_counter()
         with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):
             learnt = token_facts(statements, loaded.tokenizer, loaded.longest)
-        with expecting("preserve", _name(preserve), "prompts that a model reads", "change that line"):
+        with expecting(
+            "preserve", _name(preserve), "prompts that a model reads", "change that line"
+        ):
             kept = kept_facts(staying, loaded.tokenizer, loaded.longest, loaded.next_tokens)
             kept = without(kept, learnt)
         with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):

@@ -74,7 +74,12 @@ def save(
             certificate.save(part / PROOF)
             keys = {"inputs": problem.inputs.astype(np.float32), "targets": problem.targets}
             write_arrays(part / KEYS, keys)
-        content = {"kind": _KIND, "model": model.source, "weight": model.weight_name, **_plain(record)}
+        content = {
+            "kind": _KIND,
+            "model": model.source,
+            "weight": model.weight_name,
+            **_plain(record),
+        }
         write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
         _take_place(part, place)
     finally:
@@ -115,7 +120,9 @@ def verify_edit(path: str | Path) -> ChangeVerification:
 def _write_network(part: Path, model: LanguageModel, change: Reals) -> None:
     """Write the edited network and its tokenizer as ``transformers`` does."""
     network = model.network
-    if hasattr(network.config, "quantization_config"):  # of a .gguf file; the weights are not any more
+    if hasattr(
+        network.config, "quantization_config"
+    ):  # of a .gguf file; the weights are not any more
         del network.config.quantization_config
         network.hf_quantizer, network.is_quantized = None, False
     with model.changed(change), contextlib.redirect_stderr(io.StringIO()):  # bars of its own

@@ -87,7 +87,10 @@ class LanguageModel:
         model = cls(source, network, tokenizer, name, len(layers))
         if model.head.bias is not None:
             raise arguments.refuse(
-                "model", source, "one whose head has no bias", "a bias weighs by the stream's length"
+                "model",
+                source,
+                "one whose head has no bias",
+                "a bias weighs by the stream's length",
             )
         model._probe()
         return model
@@ -118,7 +121,9 @@ class LanguageModel:
         if gains is None:
             kind = type(self.network.base_model.norm).__name__
             condition = "one whose final norm divides by the root mean square alone"
-            reason = f"its {kind} does not, so that the order of logits is not linear in the weights"
+            reason = (
+                f"its {kind} does not, so that the order of logits is not linear in the weights"
+            )
             raise arguments.refuse("model", self.source, condition, reason)
         return np.ascontiguousarray(_array(self.head.weight) * gains)
 

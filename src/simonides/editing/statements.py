@@ -123,12 +123,16 @@ def _rows(text: str, need_answer: bool) -> Iterator[Statement]:
                     places = names.index("prompt"), _place(names)
                     continue
                 if len(row) != 2 and (need_answer or len(row) != 1):
-                    raise ValueError(f"line {begins} has {len(row)} columns and no header names them")
+                    raise ValueError(
+                        f"line {begins} has {len(row)} columns and no header names them"
+                    )
                 places = 0, 1 if len(row) == 2 else None
             prompt, answer = places
             if len(row) <= max(prompt, answer or 0):
                 raise ValueError(f"line {begins} has {len(row)} columns, too few")
-            yield _statement(row[prompt], "" if answer is None else row[answer], begins, need_answer)
+            yield _statement(
+                row[prompt], "" if answer is None else row[answer], begins, need_answer
+            )
     except csv.Error as error:
         raise ValueError(f"line {line}: {error}") from None
 

@@ -25,9 +25,7 @@ class TokenFact:
     line: int
 
 
-def token_facts(
-    statements: Iterable[Statement], tokenizer: Any, longest: int
-) -> list[TokenFact]:
+def token_facts(statements: Iterable[Statement], tokenizer: Any, longest: int) -> list[TokenFact]:
     """Return one fact per token of each answer; what occurs twice counts once.
 
     Raises ``ValueError`` for an answer without tokens, a text of more than ``longest`` tokens, and for the
@@ -84,9 +82,7 @@ def _tokens(
     statement: Statement, tokenizer: Any, longest: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the prompt's tokens as the model is asked, and those that the answer adds to them."""
-    prompt, whole = (
-        tuple(_opened(tokenizer, text)) for text in (statement.prompt, statement.text)
-    )
+    prompt, whole = (tuple(_opened(tokenizer, text)) for text in (statement.prompt, statement.text))
     if not prompt:
         raise ValueError(f"line {statement.line} has a prompt without tokens")
     answer = whole[len(prompt) :]
