@@ -119,14 +119,8 @@ def verify_edit(path: str | Path) -> ChangeVerification:
 
 def _write_network(part: Path, model: LanguageModel, change: Reals) -> None:
     """Write the edited network and its tokenizer as ``transformers`` does."""
-    network = model.network
-    if hasattr(
-        network.config, "quantization_config"
-    ):  # of a .gguf file; the weights are not any more
-        del network.config.quantization_config
-        network.hf_quantizer, network.is_quantized = None, False
     with model.changed(change), contextlib.redirect_stderr(io.StringIO()):  # bars of its own
-        network.save_pretrained(str(part))
+        model.network.save_pretrained(str(part))
     model.tokenizer.save_pretrained(str(part))
 
 

@@ -38,7 +38,7 @@ _PROBE = 0.1
 """Length of a change at random over that of the stream: far above rounding, and nothing saturates."""
 
 _PROBE_ERROR = 1e-3
-"""Of the stream: what single precision loses is a hundred times smaller, another architecture moves more."""
+"""Of the stream: single precision loses a hundred times less, and another architecture moves more."""
 
 _KIND = "a model whose last layer has mlp.down_proj and whose final norm is an RMSNorm"
 _REMEDY = "Llama, SmolLM2, Mistral and Qwen are such models"
@@ -76,7 +76,7 @@ class LanguageModel:
     def of(cls, network: Any, tokenizer: Any, source: str = "a network") -> LanguageModel:
         """Return the model of a network and its tokenizer, once it is known to be of this kind."""
         network = network.float().eval()
-        layers = getattr(network.base_model, "layers", ())
+        layers: Any = getattr(network.base_model, "layers", ())
         down = getattr(getattr(layers[-1], "mlp", None), "down_proj", None) if len(layers) else None
         if down is None or not hasattr(network.base_model, "norm"):
             raise arguments.refuse("model", source, _KIND, _REMEDY)
@@ -295,11 +295,14 @@ def _loaded(path: Path) -> tuple[Any, Any]:
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **options)
             if "gguf_file" not in options:
                 options["use_safetensors"] = True  # other files would have to be executed
-            network = transformers.AutoModelForCausalLM.from_pretrained(
+            network: Any = transformers.AutoModelForCausalLM.from_pretrained(
                 str(folder), dtype=torch.float32, **options
             )
         except SafetensorError as error:
             raise ValueError(str(error)) from None
+    if "gguf_file" in options:  # its weights are plain numbers by now, and are to be saved as such
+        del network.config.quantization_config
+        network.hf_quantizer, network.is_quantized = None, False
     return network, tokenizer
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
 from simonides.reading import expecting, read_bytes
@@ -75,7 +75,7 @@ def read_statements(
 
 
 def given_statements(
-    pairs: Iterable[tuple[str, str]], name: str = "facts", *, need_answer: bool = True
+    pairs: Iterable[Any], name: str = "facts", *, need_answer: bool = True
 ) -> list[Statement]:
     """Return pairs of prompt and answer as statements."""
     statements = []

@@ -1,4 +1,4 @@
-"""Facts stored in a layer by the least change of its weights, and the proof about the weights as written."""
+"""Facts stored in a layer by the least change of its weights, and the proof about these as written."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from simonides.solvers.solution import Progress, Solution
 
 _KEPT_SHARE = 0.5
-"""Of its present lead, what a fact that holds already must keep: so no change at all is a solution for it."""
+"""Of its present lead, what a fact that holds already must keep: for it no change at all is a solution."""
 
 _LEAST_KEPT = 0.1
 """Of the margin, asked of such a fact at least: beyond the model's own rounding."""
