@@ -27,7 +27,6 @@ ROOMS = [
     "problems",
     "certificate",
     "solvers",
-    "editing",
     "experiments",
     "memory",
     "curves.table",

@@ -238,7 +238,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
         certificate.pair_rivals,
         certificate.multipliers,
     )
-    flaw = flaw_of_multipliers(facts, rivals, values, problem)
+    flaw = _flaw_of_multipliers(facts, rivals, values, problem)
     if flaw:
         return np.nan, flaw
     assert facts is not None
@@ -280,10 +280,9 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     return numerator / (weight * (1 - gamma(len(values) + sum(total.shape) + 16))), ""
 
 
-def flaw_of_multipliers(
+def _flaw_of_multipliers(
     facts: Integers | None, rivals: Integers | None, values: Reals | None, problem: Instance
 ) -> str:
-    """Return what is wrong with multipliers of constraints, or nothing."""
     if facts is None or rivals is None or values is None or not values.size:
         return "there are no multipliers"
     if not (facts.shape == rivals.shape == values.shape and values.ndim == 1):

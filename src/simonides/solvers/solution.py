@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
-    from simonides.certificate import Certificate, ChangeCertificate
+    from simonides.certificate import Certificate
     from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
     from simonides.threads import Each
@@ -104,10 +104,6 @@ class Solution:
     margin_lower, margin_upper : float
         Bracket of the largest normalised margin of any weights: as far as the solver's own arithmetic
         tells, or as it was proved where there is a verdict.
-    change, change_lower : float or None
-        Length of a change, and what no change with the same margins falls below.
-    change_certificate : ChangeCertificate or None
-        Arrays that prove both to ``verify_change``.
     interrupted, timed_out : bool
         Whether it was cut short; the weights are then the best by then.
     verdict : Verdict or None
@@ -128,9 +124,6 @@ class Solution:
     loss: float | None = None
     margin_lower: float = -math.inf
     margin_upper: float = math.inf
-    change: float | None = None
-    change_lower: float | None = None
-    change_certificate: ChangeCertificate | None = None
     interrupted: bool = False
     timed_out: bool = False
     verdict: Verdict | None = None

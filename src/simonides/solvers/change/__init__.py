@@ -1,1 +1,0 @@
-"""The least change of a matrix that stores facts."""
