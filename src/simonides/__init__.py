@@ -5,9 +5,12 @@ from __future__ import annotations
 TYPE_CHECKING = False  # as in typing, which takes longer to import than all the rest here
 if TYPE_CHECKING:
     from simonides.certificate import Certificate as Certificate
+    from simonides.certificate import ChangeCertificate as ChangeCertificate
+    from simonides.certificate import ChangeVerification as ChangeVerification
     from simonides.certificate import Claim as Claim
     from simonides.certificate import Verification as Verification
     from simonides.certificate import verify as verify
+    from simonides.certificate import verify_change as verify_change
     from simonides.estimate import Estimate as Estimate
     from simonides.failures import BadArgumentError as BadArgumentError
     from simonides.failures import ConvergenceError as ConvergenceError
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
     from simonides.problems.original import OriginalProblem as OriginalProblem
     from simonides.reproduction.run import reproduce as reproduce
     from simonides.solvers import methods as methods
+    from simonides.solvers.change.least_change import least_change as least_change
     from simonides.solvers.deciding.decide import Decision as Decision
     from simonides.solvers.deciding.decide import decide as decide
     from simonides.solvers.deciding.threshold import Threshold as Threshold
@@ -55,6 +59,7 @@ __version__ = "0.1.0"
 # Names are imported when they are first used, so that importing the package costs nothing.
 _HOMES = {
     "certificate": "Certificate Claim Verification verify",
+    "certificate.change": "ChangeCertificate ChangeVerification verify_change",
     "estimate": "Estimate",
     "failures": "BadArgumentError ConvergenceError",
     "memory.diagnosis": "Diagnosis",
@@ -70,6 +75,7 @@ _HOMES = {
     "problems.original": "OriginalProblem",
     "reproduction.run": "reproduce",
     "solvers": "methods",
+    "solvers.change.least_change": "least_change",
     "solvers.deciding.decide": "Decision decide",
     "solvers.deciding.threshold": "Threshold threshold",
     "solvers.hinge.low_rank": "low_rank",

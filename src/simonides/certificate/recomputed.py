@@ -51,27 +51,38 @@ class Instance(Protocol):
         """
 
 
-def fields(problem: Instance, layers: list[Reals], paths: int) -> Iterator[Field]:
-    """Yield the facts, those together that share their candidates, with their scores."""
+def fields(
+    problem: Instance,
+    layers: list[Reals],
+    paths: int,
+    offsets: Reals | None = None,
+    units: Reals | None = None,
+) -> Iterator[Field]:
+    """Yield the facts, those together that share their candidates, with their scores.
+
+    Images may have ``offsets``; ratios of gaps are then taken in ``units`` other than the inputs' lengths.
+    """
     absolute = [np.abs(layer) for layer in layers]
     measured, output_lengths = None, np.empty(0)
     for facts, outputs in problem.contests(problem.facts):
         if outputs is not measured or outputs.flags.writeable:
-            measured, output_lengths = outputs, np.linalg.norm(outputs, axis=1) + UNDERFLOW
+            measured, output_lengths = outputs, lengths(outputs) + UNDERFLOW
         inputs, targets = problem.inputs[facts], problem.target_outputs[facts]
         images, magnitudes = inputs, np.abs(inputs)
         # What underflow may lose anywhere.
         lost = paths * UNDERFLOW * (1 + magnitudes.sum(axis=1))
         for layer, size in zip(reversed(layers), reversed(absolute), strict=True):
             images, magnitudes = images @ layer.T, magnitudes @ size.T
+        if offsets is not None:
+            images, magnitudes = images + offsets[facts], magnitudes + np.abs(offsets[facts])
         scores = images @ outputs.T
         scores[np.arange(len(scores)), problem.targets[facts]] = -np.inf
         yield Field(
             first=facts.start,
             targets=targets,
             outputs=outputs,
-            input_lengths=np.linalg.norm(inputs, axis=1),
-            target_lengths=np.linalg.norm(targets, axis=1) + UNDERFLOW,
+            input_lengths=lengths(inputs) if units is None else units[facts],
+            target_lengths=lengths(targets) + UNDERFLOW,
             output_lengths=output_lengths,
             own=np.einsum("ij,ij->i", images, targets),
             scores=scores,

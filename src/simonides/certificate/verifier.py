@@ -42,10 +42,20 @@ _MEMBERS = {"claim", "fingerprint", "format", *_ARRAYS}
 
 
 class Claim(StrEnum):
-    """What a certificate proves."""
+    """What a certificate proves.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, decide
+    >>> decide(OriginalProblem.gaussian(100, 10, seed=0)).certificate.claim is Claim.NOT_STORABLE
+    True
+    """
 
     STORABLE = "storable"
+    """The weights recall every fact."""
+
     NOT_STORABLE = "not-storable"
+    """No weights have a normalised margin above the tolerance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +72,13 @@ class Certificate:
         Weights that store the facts; or the factors ``left`` and ``right`` whose product they are.
     pair_facts, pair_rivals, multipliers : array or None
         Constraints and their multipliers, which leave no room for a margin.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, decide
+    >>> certificate = decide(OriginalProblem.gaussian(20, 10, seed=0)).certificate
+    >>> str(certificate.claim), certificate.weights.shape, certificate.multipliers is None
+    ('storable', (10, 10), True)
     """
 
     claim: Claim
@@ -75,7 +92,7 @@ class Certificate:
 
     def save(self, path: str | Path) -> Path:
         """Write the certificate as ``.npz``, whole or not at all: an older file stays until then."""
-        path = Path(path)
+        path = arguments.file_name("path", path)
         arrays = {name: value for name in _ARRAYS if (value := getattr(self, name)) is not None}
         header = {"claim": str(self.claim), "fingerprint": self.fingerprint, "format": _FORMAT}
         write_arrays(path, {**header, **arrays}, deflated=True)
@@ -84,6 +101,7 @@ class Certificate:
     @classmethod
     def load(cls, path: str | Path) -> Certificate:
         """Read a certificate; nothing in the file is ever executed."""
+        path = arguments.file_name("path", path)
         with expecting(
             "certificate", path, "a file written by 'decide --save'", "pass the .npz that it wrote"
         ):
@@ -109,6 +127,13 @@ class Verification:
         A lower bound of the largest normalised margin if the claim is storable, an upper one otherwise.
     reason : str
         What is wrong, if it is not valid.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, decide
+    >>> problem = OriginalProblem.gaussian(20, 10, seed=0)
+    >>> verify(decide(problem).certificate, OriginalProblem.gaussian(20, 10, seed=1)).reason
+    'it is about another problem'
     """
 
     valid: bool
@@ -146,6 +171,8 @@ def verify(certificate: Certificate, problem: Instance, *, tolerance: float = 1e
     >>> verify(decide(problem).certificate, problem).valid
     True
     """
+    arguments.instance("certificate", certificate, Certificate, "decide gives one")
+    arguments.able("problem", problem, ("fingerprint",), "pass the problem that it is about")
     remedy = "pass a small margin such as 1e-9"
     tolerance = arguments.positive("tolerance", tolerance, remedy=remedy)
     if certificate.fingerprint != problem.fingerprint():
@@ -238,7 +265,7 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
         certificate.pair_rivals,
         certificate.multipliers,
     )
-    flaw = _flaw_of_multipliers(facts, rivals, values, problem)
+    flaw = flaw_of_multipliers(facts, rivals, values, problem)
     if flaw:
         return np.nan, flaw
     assert facts is not None
@@ -280,9 +307,10 @@ def _bound_by_multipliers(certificate: Certificate, problem: Instance) -> tuple[
     return numerator / (weight * (1 - gamma(len(values) + sum(total.shape) + 16))), ""
 
 
-def _flaw_of_multipliers(
+def flaw_of_multipliers(
     facts: Integers | None, rivals: Integers | None, values: Reals | None, problem: Instance
 ) -> str:
+    """Return what is wrong with multipliers of constraints, or nothing."""
     if facts is None or rivals is None or values is None or not values.size:
         return "there are no multipliers"
     if not (facts.shape == rivals.shape == values.shape and values.ndim == 1):

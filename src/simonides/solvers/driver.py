@@ -68,8 +68,7 @@ class Limits:
 
     def __post_init__(self) -> None:
         arguments.whole("max_steps", self.max_steps, least=0, remedy="pass a step limit")
-        if self.seconds is not None:
-            arguments.real("time_limit", self.seconds, least=0, remedy="pass a number of seconds")
+        arguments.time_limit(self.seconds)
 
 
 def drive(
@@ -84,9 +83,11 @@ def drive(
     the latest of several. At the step limit it returns the state it came to. ``watch`` is called at every
     state. ``after`` is a solution whose history and clock go on.
     """
+    if watch is not None:
+        arguments.function("watch", watch, "pass a function of the Progress of a step")
     began = time.perf_counter() - (0.0 if after is None else after.seconds)
     history = [] if after is None else list(after.history)
-    deadline = math.inf if limits.seconds is None else time.perf_counter() + limits.seconds
+    deadline = arguments.deadline(limits.seconds)
     state, early = completed(solver.start)
     status, timed_out = Status.STOPPED, False
     best, best_step, fewest = None, -1, math.inf
@@ -105,7 +106,7 @@ def drive(
                 best, best_step, fewest = place, len(history), report.violations
             if watch is not None:
                 watch(history[-1])
-            timed_out = time.perf_counter() > deadline
+            timed_out = time.monotonic() > deadline
             if timed_out or len(history) > limits.max_steps:
                 break
     cut_short = keyboard.interrupted or timed_out

@@ -9,14 +9,22 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from simonides.arrays import Integers, Reals
-    from simonides.certificate import Certificate
+    from simonides.certificate import Certificate, ChangeCertificate
     from simonides.problems.problem import Problem
     from simonides.problems.scan import Recall
     from simonides.threads import Each
 
 
 class Status(StrEnum):
-    """How a solver ended; the value says what it means for the facts."""
+    """How a solver ended; the value says what it means for the facts.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, hebbian
+    >>> few, many = (OriginalProblem.gaussian(facts, 40, seed=0) for facts in (10, 100))
+    >>> hebbian(few).status is Status.STORED, str(hebbian(many).status)
+    (True, 'stopped')
+    """
 
     STORED = "stored"
     """Every target beats every rival, as far as the solver's own arithmetic tells."""
@@ -32,9 +40,19 @@ class Status(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What is known about the facts."""
+    """What is known about the facts.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, decide
+    >>> problem = OriginalProblem.gaussian(20, 10, seed=0)
+    >>> decide(problem).verdict is Verdict.STORABLE, str(decide(problem, rank=1).verdict)
+    (True, 'not-found')
+    """
 
     STORABLE = "storable"
+    """Weights are at hand that recall every fact, and it is proved that they do."""
+
     NOT_STORABLE = "not-storable"
     """No weights have a normalised margin above the tolerance; some may recall all facts by less."""
 
@@ -42,6 +60,7 @@ class Verdict(StrEnum):
     """No weights of the given rank were found; there may be some."""
 
     UNDECIDED = "undecided"
+    """Neither is proved: the search ended or was cut short before."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +79,14 @@ class Progress:
         Since the solver began.
     margin_lower, margin_upper : float
         Bracket of the largest normalised margin, as far as the solver knows it.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, decide
+    >>> steps = []
+    >>> decision = decide(OriginalProblem.gaussian(20, 10, seed=0), watch=steps.append)
+    >>> steps[0].step, steps[-1].violations
+    (0, 0)
     """
 
     step: int
@@ -90,7 +117,7 @@ class Solution:
     status : Status
         How the solver ended.
     recalled : int
-        Facts whose target beats every rival.
+        Facts whose target beats every rival (eq. 1, or eq. 2).
     smallest_gap : float
         Smallest lead of a target over a rival.
     steps, seconds, history
@@ -104,12 +131,23 @@ class Solution:
     margin_lower, margin_upper : float
         Bracket of the largest normalised margin of any weights: as far as the solver's own arithmetic
         tells, or as it was proved where there is a verdict.
+    change, change_lower : float or None
+        Length of a change, and what no change with the same margins falls below.
+    change_certificate : ChangeCertificate or None
+        Arrays that prove both to ``verify_change``.
     interrupted, timed_out : bool
         Whether it was cut short; the weights are then the best by then.
     verdict : Verdict or None
         What is proved about the facts, by a method that proves.
     certificate : Certificate or None
         The proof, as the verifier accepted it.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem, hebbian
+    >>> solution = hebbian(OriginalProblem.gaussian(10, 40, seed=0))
+    >>> solution.weights.shape, solution.recalled, solution.smallest_gap > 0
+    ((40, 40), 10, True)
     """
 
     weights: Reals
@@ -124,6 +162,9 @@ class Solution:
     loss: float | None = None
     margin_lower: float = -math.inf
     margin_upper: float = math.inf
+    change: float | None = None
+    change_lower: float | None = None
+    change_certificate: ChangeCertificate | None = None
     interrupted: bool = False
     timed_out: bool = False
     verdict: Verdict | None = None

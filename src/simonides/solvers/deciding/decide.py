@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from simonides import arguments
@@ -61,6 +62,13 @@ class Decision:
         What it all took, checks included.
     told_by : int or None
         Where the first facts alone told, their number.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> decision = decide(OriginalProblem.gaussian(20, 10, seed=0))
+    >>> str(decision.verdict), decision.solution.recalled, decision.margin_lower > 0
+    ('storable', 20, True)
     """
 
     verdict: Verdict
@@ -86,7 +94,7 @@ def decide(
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Decision:
-    """Decide whether the facts can be stored, and prove it.
+    """Decide whether the facts can be stored (eq. 1, or eq. 2), and prove it.
 
     A verdict is given only if the independent verifier accepts the proof; "not storable" means that no
     weights have a normalised margin above ``tolerance``.
@@ -109,7 +117,7 @@ def decide(
     tolerance : float
         Normalised margin that counts as none.
     max_steps : int, optional
-        Steps of each search. Default: 400, or what ``method`` has.
+        Most steps of each search. Default: 400, or what ``method`` has.
     time_limit : float, optional
         Seconds after which the best so far is returned, undecided unless a proof is complete. So it is
         when interrupted.
@@ -134,6 +142,7 @@ def decide(
     >>> str(decide(OriginalProblem.gaussian(20, 10, seed=0)).verdict)
     'storable'
     """
+    checked.problem(problem)
     start = None if start is None else checked.weights("start", start, problem)
     rank = None if rank is None else checked.rank(rank, problem)
     if margin_gap is not None:
@@ -144,12 +153,10 @@ def decide(
                 name, value, "given without margin_gap and start", "drop one of them"
             )
     began = time.perf_counter()
-    if time_limit is not None:
-        arguments.real("time_limit", time_limit, least=0, remedy="pass a number of seconds")
     search = Search(
         tolerance=arguments.tolerance(tolerance),
         max_steps=_STEPS if max_steps is None else max_steps,
-        deadline=None if time_limit is None else began + time_limit,
+        deadline=arguments.deadline(time_limit),
         threads=threads,
         watch=watch,
     )
@@ -175,21 +182,21 @@ def decide(
 
 @dataclass(frozen=True)
 class Search:
-    """What all searches of a decision share; ``deadline`` is a time of the performance counter."""
+    """What all searches of a decision share; ``deadline`` is a value of ``time.monotonic()``."""
 
     tolerance: float
     max_steps: int
-    deadline: float | None
+    deadline: float
     threads: int | None
     watch: Callable[[Progress], None] | None
 
     @property
     def options(self) -> dict[str, Any]:
         """Options of a solver that searches now."""
-        left = None if self.deadline is None else max(self.deadline - time.perf_counter(), 0.0)
+        left = max(self.deadline - time.monotonic(), 0.0)
         return {
             "max_steps": self.max_steps,
-            "time_limit": left,
+            "time_limit": None if left == inf else left,
             "threads": self.threads,
             "watch": self.watch,
         }

@@ -40,6 +40,13 @@ class Threshold:
         Numbers tried.
     seconds : float
         What it all took.
+
+    Examples
+    --------
+    >>> from simonides import OriginalProblem
+    >>> result = threshold(lambda facts: OriginalProblem.gaussian(facts, 5, seed=0), guess=9)
+    >>> result.facts, result.open
+    (10, 0)
     """
 
     facts: int
@@ -91,6 +98,9 @@ def threshold(
     15
     """
     began = time.perf_counter()
+    arguments.function("draw", draw, "pass a function of a number of facts")
+    if watch is not None:
+        arguments.function("watch", watch, "pass a function of a number of facts and a verdict")
     guess = arguments.real("guess", guess, least=1, remedy="pass the predicted number of facts")
     limit = inf if most is None else arguments.whole("most", most, remedy="pass how many there are")
     weights: Reals | None = None
@@ -99,7 +109,7 @@ def threshold(
     while refused - stored != 1 and stored < limit:
         # Weights that store fewer facts are a good start for more.
         problem = _drawn(draw, trial, most)
-        decision = decide(problem, rank, start=None if rank else weights, threads=threads)
+        decision = decide(problem, rank, start=weights if rank is None else None, threads=threads)
         if decision.solution.interrupted:
             raise KeyboardInterrupt
         verdicts.append((trial, decision.verdict))

@@ -1,0 +1,1 @@
+"""The least change of a matrix that stores facts."""
