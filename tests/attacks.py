@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 
 import gguf_made
 import numpy as np
+import parquet_made
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from simonides import AssociativeMemory, Certificate, reading
+from simonides.parquet_files import parse_parquet
 from simonides.planner.plan import plan
 from simonides.planner.source import read_model
 
@@ -90,13 +92,27 @@ def dictionary(path: Path) -> Path:
     return path
 
 
+def unfolding(values: int, kind: int = parquet_made.DATA) -> bytes:
+    """Return a Parquet file with a page of zeros, a gigabyte of them, that claims so many values."""
+    page = parquet_made.page(bytes(2**30), values, kind)
+    if kind == parquet_made.DICTIONARY:
+        page, values = page + parquet_made.places(4), 4
+    return parquet_made.content(page, values)
+
+
 def planned(path: Path) -> None:
     plan(read_model(str(path)), candidates=100)
 
 
 def parquet(path: Path) -> pa.Table:
+    columns = pa.schema({"a": pa.float64(), "text": pa.string()})
     with reading.expecting("file", path, "a table", "pass another"):
-        return reading.parse_parquet(reading.read_bytes(path))
+        return parse_parquet(reading.read_bytes(path), columns)
+
+
+def texts(path: Path) -> pa.Table:
+    with reading.expecting("file", path, "a table", "pass another"):
+        return parse_parquet(reading.read_bytes(path), pa.schema({"a": pa.string()}))
 
 
 NAME = ".".join("ab" * 10_000)
@@ -219,6 +235,58 @@ ATTACKS = {
         lambda path: text(path, "# \n" * 400_000),
         reading.read_toml,
         "at most 1,000,000 bytes",
+    ),
+    "a page of a gigabyte": (
+        lambda path: text(path, unfolding(4)),
+        parquet,
+        "would unpack to 1,073,741,824 bytes",
+    ),
+    "a page of other values than its column": (
+        lambda path: text(path, parquet_made.content(parquet_made.page(bytes(2**10), 2**27), 4)),
+        parquet,
+        "another number of values",
+    ),
+    "a dictionary of a gigabyte": (
+        lambda path: text(path, unfolding(2**27, parquet_made.DICTIONARY)),
+        parquet,
+        "would unpack to 1,073,741,824 bytes",
+    ),
+    "a dictionary of endless texts": (
+        lambda path: text(
+            path,
+            parquet_made.content(
+                parquet_made.page(bytes(8), 2**30, parquet_made.DICTIONARY)
+                + parquet_made.places(4),
+                4,
+                parquet_made.TEXT,
+            ),
+        ),
+        texts,
+        "would unpack to 17,179,869,",
+    ),
+    "values of a gigabyte": (
+        lambda path: text(
+            path,
+            parquet_made.content(
+                parquet_made.page(bytes(10**6), 1, parquet_made.DICTIONARY)
+                + parquet_made.places(2**12),
+                2**12,
+                parquet_made.FIXED,
+                10**6,
+            ),
+        ),
+        parquet,
+        "its column a is of another type",
+    ),
+    "a name that occurs often": (
+        lambda path: text(path, parquet_made.schema([parquet_made.LEAF] * 20_000, 20_000)),
+        parquet,
+        "Exceeded size limit",
+    ),
+    "lists in lists": (
+        lambda path: text(path, parquet_made.schema([*parquet_made.LIST * 10, parquet_made.LEAF])),
+        parquet,
+        "its column a is of another type",
     ),
     "a text that is repeated": (dictionary, parquet, "would unpack to"),
 }

@@ -31,6 +31,7 @@ from simonides import (
 from simonides.certificate import Claim
 from simonides.experiments.spec import read_spec
 from simonides.failures import BadArgumentError
+from simonides.parquet_files import parse_parquet
 from simonides.planner.source import read_model
 from simonides.signal.models.reading import read_config
 
@@ -71,9 +72,12 @@ def load_memory(path: Path) -> None:
     memory.predict(np.ones((1, memory.n_features_in_)))
 
 
+COLUMNS = pa.schema({"name": pa.string(), "value": pa.float64(), "list": pa.list_(pa.float64())})
+
+
 def load_parquet(path: Path) -> None:
     with reading.expecting("file", path, "a table", "pass another"):
-        reading.parse_parquet(reading.read_bytes(path))
+        parse_parquet(reading.read_bytes(path), COLUMNS)
 
 
 def seeds(folder: Path) -> list[tuple[str, bytes, Callable[[Path], object]]]:
@@ -87,7 +91,7 @@ def seeds(folder: Path) -> list[tuple[str, bytes, Callable[[Path], object]]]:
     (folder / "config.json").write_text(json.dumps(CONFIG))
     (folder / "spec.toml").write_text(SPEC)
     rows = {"name": ["a", "b", "a"], "value": [1.0, None, 3.0], "list": [[1.0], [], [2.0, 3.0]]}
-    pq.write_table(pa.table(rows), folder / "rows.parquet", compression="zstd")
+    pq.write_table(pa.table(rows, schema=COLUMNS), folder / "rows.parquet", compression="zstd")
     readers = {
         "proof.npz": load_certificate,
         "array.npy": reading.read_array,

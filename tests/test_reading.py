@@ -10,12 +10,16 @@ from pathlib import Path
 
 import attacks
 import numpy as np
+import parquet_made
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from program import PATIENCE
 
 from simonides import AssociativeMemory, Certificate, reading
 from simonides.failures import BadArgumentError
 from simonides.gguf_files import read_gguf
+from simonides.parquet_files import parse_parquet
 from simonides.planner.source import read_model
 from simonides.problems import checked
 from simonides.tensor_files import read_header, read_tensors
@@ -157,6 +161,40 @@ def test_small_numbers_become_doubles_and_no_more(tmp_path):
         assert tracemalloc.get_traced_memory()[1] < 10.1 * array.nbytes
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+def test_tables_as_writers_write_them_are_read(version):
+    numbers = np.random.default_rng(0).standard_normal(30_000)
+    columns = {
+        "id": [f"{row:040x}" for row in range(30_000)],
+        "status": ["done"] * 30_000,
+        "empty": pa.array([None] * 30_000, pa.float64()),
+        "number": numbers,
+        "list": [numbers[: row % 3] for row in range(30_000)],
+    }
+    table = pa.table(columns)
+    for part in (table, table[:0]):
+        sink = pa.BufferOutputStream()
+        pq.write_table(part, sink, compression="zstd", data_page_version=version)
+        assert parse_parquet(sink.getvalue().to_pybytes(), table.schema).equals(part)
+    made = parquet_made.content(parquet_made.page(numbers.tobytes(), 30_000), 30_000)
+    schema = pa.schema({"a": pa.float64()})
+    assert parse_parquet(made, schema)["a"].to_pylist() == numbers.tolist()
+
+
+TWICE = [
+    parquet_made.record(f1=0, f2=80, f3=80)[:-1] + b"\x05\x04" + parquet_made.number(8) + b"\0",
+    parquet_made.record(f1=0, f2=(6, parquet_made.number(80)), f3=80),
+    parquet_made.record(f1=0, f2=80, f3=(12, b"\x1c" * 90)),
+    parquet_made.record(f1=0, f2=2**31, f3=80),
+]
+
+
+@pytest.mark.parametrize("header", TWICE, ids=["twice", "wide", "deep", "large"])
+def test_a_page_means_the_same_to_whoever_reads_it(header):
+    with pytest.raises(ValueError, match="a page's header"):
+        parse_parquet(parquet_made.content(header + bytes(100), 10), pa.schema({"a": pa.float64()}))
 
 
 def test_nothing_is_executed(tmp_path):

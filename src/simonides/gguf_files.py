@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any
 
 from simonides.reading import expecting, opened
-from simonides.tensor_files import LONGEST_HEADER, Tensor, checked_name
+from simonides.tensor_files import LONGEST_HEADER, Tensor, checked_name, shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -51,11 +51,20 @@ _BLOCKS = {
 _LEAST_BLOCK = (8, 1)
 """The same of a type that is not known: no type takes less than a bit for an entry."""
 
+_LONGEST_KEY = 2**16 - 1
+"""Bytes: the format's own limit."""
+
+_KEPT_TEXT = 2**10
+"""Bytes of a value that is text; one that is wanted has few, and some hold a licence or a template."""
+
 _LENGTH = struct.Struct("<Q")
 """What stands before a text: how long it is."""
 
 _WINDOW = 2**20
 """Bytes that are read at a time to pass over texts."""
+
+_USUAL_TEXT = 32
+"""Bytes of a text with its length: tokens have about six."""
 
 _NUMBERS = dict(zip((0, 1, 2, 3, 4, 5, 6, 7, 10, 11, 12), "BbHhIif?Qqd", strict=True))
 _TEXT, _LIST = 8, 9
@@ -69,7 +78,9 @@ def is_gguf(path: str | Path) -> bool:
 
 
 def read_gguf(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return the tensors that a file names, and what it says by key: numbers, texts, lengths of lists.
+    """Return the tensors that a file names, and what it says by key.
+
+    That is numbers, the beginnings of texts, and the lengths of lists.
 
     Raises ``ValueError`` naming the file if it is truncated, or its header is not what the format says.
     """
@@ -84,14 +95,14 @@ def read_gguf(path: str | Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
         for _ in range(keys):
             key = header.text()
             if key in values:
-                raise ValueError(f"key {key!r} occurs twice")
+                raise ValueError(f"key {shown(key)} occurs twice")
             values[key] = header.value(header.number("I"))
         shapes: dict[str, Tensor] = {}
         places = []
         for _ in range(tensors):
             name = checked_name(header.text())
             if name in shapes:
-                raise ValueError(f"tensor {name!r} occurs twice")
+                raise ValueError(f"tensor {shown(name)} occurs twice")
             shape = header.shape()
             kind, place = header.number("I"), header.number("Q")
             shapes[name] = Tensor(shape, kind not in _INTEGERS)
@@ -147,8 +158,11 @@ class _Header:
         return number
 
     def text(self) -> str:
-        """Return the next text."""
-        return self.take(self.number("Q")).decode("utf-8", "replace")
+        """Return the next key or name."""
+        length = self.number("Q")
+        if length > _LONGEST_KEY:
+            raise ValueError(f"a key or name has {length:,} bytes, more than {_LONGEST_KEY:,}")
+        return self.take(length).decode("utf-8", "replace")
 
     def shape(self) -> tuple[int, ...]:
         """Return the next shape, outermost size first."""
@@ -160,7 +174,7 @@ class _Header:
     def value(self, kind: int) -> Any:
         """Return the next value; of a list its length, and a list in a list is refused."""
         if kind == _TEXT:
-            return self.text()
+            return self.take(self.number("Q"))[:_KEPT_TEXT].decode("utf-8", "replace")
         if kind != _LIST:
             return self.number(self._letter(kind))
         kind, length = self.number("I"), self.number("Q")
@@ -177,7 +191,9 @@ class _Header:
         """Pass over texts, many at a time: a vocabulary has a hundred thousand of them."""
         start, passed = self._file.tell(), 0
         while passed < length:
-            window, at = self._file.read(_WINDOW), 0
+            # A short list is not worth a window: thousands of them would be read again and again.
+            texts = (length - passed) * _USUAL_TEXT
+            window, at = self._file.read(min(_WINDOW, max(texts, _LENGTH.size))), 0
             last = len(window) - _LENGTH.size
             while at <= last and passed < length:
                 at += _LENGTH.size + _LENGTH.unpack_from(window, at)[0]

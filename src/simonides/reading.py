@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
     from pathlib import Path
 
-    import pyarrow as pa
-
 LONGEST_TEXT = 100_000_000
 """Bytes of JSON that are read: what .safetensors allows a header."""
 
@@ -117,7 +115,7 @@ def expecting(name: str, path: str | Path, condition: str, remedy: str) -> Itera
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         raise
     except _UNREADABLE as error:
-        raise _refusal(name, path, condition, _reason(error), remedy) from None
+        raise _refusal(name, path, condition, reason_of(error), remedy) from None
 
 
 @contextmanager
@@ -216,42 +214,35 @@ def read_arrays(
             for name, member in members.items():
                 if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
                     raise ValueError(f"{name!r} is compressed as numpy never does")
-            _refuse_beyond(
+            refuse_beyond(
                 limit(size) if compressed else size,
                 sum(member.file_size for member in members.values()),
             )
             return {name: _member(archive, member) for name, member in members.items()}
 
 
-def parse_parquet(content: bytes) -> pa.Table:
-    """Return the table that the bytes of a Parquet file hold, or raise what ``expecting`` expects."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    most = limit(len(content))
-    schema = pq.read_schema(pa.BufferReader(content))
-    # Text is read as it lies in the file, each once and numbered: what is repeated often is small.
-    texts = [field.name for field in schema if pa.types.is_string(field.type)]
-    # On this thread alone: pools of threads may still be starting when a short run ends, and abort it.
-    file = pq.ParquetFile(
-        pa.BufferReader(content),
-        pre_buffer=False,
-        read_dictionary=texts,
-        thrift_string_size_limit=len(content),
-        thrift_container_size_limit=MOST_ITEMS,
-    )
-    groups = [file.metadata.row_group(group) for group in range(file.metadata.num_row_groups)]
-    columns = [group.column(at) for group in groups for at in range(group.num_columns)]
-    sizes = [max(column.total_uncompressed_size, 8 * column.num_values) for column in columns]
-    _refuse_beyond(most, sum(sizes))
-    table = file.read(use_threads=False)
-    _refuse_beyond(most, sum(_text_bytes(table.column(name)) for name in texts))
-    return table.cast(schema)
-
-
 def limit(size: int) -> int:
     """Return how many bytes a compressed file of a size may become."""
     return max(SMALLEST_LIMIT, LARGEST_RATIO * size)
+
+
+def refuse_beyond(most: int, size: int) -> None:
+    """Raise ``ValueError`` for a size that is larger than allowed."""
+    if size > most:
+        raise ValueError(f"it would unpack to {size:,} bytes, more than {most:,}")
+
+
+def reason_of(error: BaseException) -> str:
+    """Return in some words why a file could not be read."""
+    if isinstance(error, UnreadableFileError):
+        return error.reason
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, KeyError):
+        return f"it has no entry {error.args[0]!r}"
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return str(error).split("\n")[0].split(". ")[0] or type(error).__name__
 
 
 @contextmanager
@@ -267,18 +258,6 @@ def _refusal(
     return UnreadableFileError(
         str(refuse(name, str(path), condition, f"{reason}; {remedy}")), reason
     )
-
-
-def _reason(error: BaseException) -> str:
-    if isinstance(error, UnreadableFileError):
-        return error.reason
-    if isinstance(error, RecursionError):
-        return "it is nested too deeply"
-    if isinstance(error, KeyError):
-        return f"it has no entry {error.args[0]!r}"
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return str(error).split("\n")[0].split(". ")[0] or type(error).__name__
 
 
 class _Stepwise:
@@ -315,11 +294,6 @@ def _array(stream: IO[bytes], size: int) -> Any:
         raise ValueError(f"it would unpack to {announced:,} bytes, and {size:,} are there")
     stream.seek(0)
     return np.lib.format.read_array(stream, allow_pickle=False)
-
-
-def _refuse_beyond(most: int, size: int) -> None:
-    if size > most:
-        raise ValueError(f"it would unpack to {size:,} bytes, more than {most:,}")
 
 
 def _refuse_depth(content: Any) -> None:
@@ -360,14 +334,3 @@ def _each_key_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _no_constant(name: str) -> None:
     raise ValueError(f"{name} is no JSON number")
-
-
-def _text_bytes(column: pa.ChunkedArray) -> int:
-    """Return how long the texts of a column are in all, each as often as it occurs."""
-    import pyarrow.compute as pc
-
-    lengths = (
-        pc.sum(pc.take(pc.binary_length(chunk.dictionary), chunk.indices)).as_py() or 0
-        for chunk in column.chunks
-    )
-    return int(sum(lengths))

@@ -10,6 +10,7 @@ here: a name that occurs twice (only the last counts) and control characters, wh
 from __future__ import annotations
 
 import os
+import reprlib
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Any
 
@@ -92,9 +93,9 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def checked_name(name: str) -> str:
     """Return the name of a tensor if a person can read it."""
     if len(name) > _LONGEST_NAME:
-        raise ValueError(f"tensor {_shown(name)} has a name of {len(name):,} characters")
+        raise ValueError(f"tensor {shown(name)} has a name of {len(name):,} characters")
     if not name.isprintable():
-        raise ValueError(f"tensor {_shown(name)} has a name that cannot be printed")
+        raise ValueError(f"tensor {shown(name)} has a name that cannot be printed")
     return name
 
 
@@ -115,7 +116,7 @@ def _entries(file: IO[bytes]) -> dict[str, Any]:
     for name, (begin, end) in sorted(spans.items(), key=lambda item: item[1]):
         if begin != reached:
             how = "overlaps another" if begin < reached else "leaves a gap before it"
-            raise ValueError(f"tensor {_shown(name)} {how}")
+            raise ValueError(f"tensor {shown(name)} {how}")
         reached = end
     available = size - _LENGTH_BYTES - length
     if reached != available:
@@ -127,15 +128,15 @@ def _span(name: str, entry: object) -> tuple[int, int]:
     """Return the bytes of a tensor, having checked that they are as many as its shape needs."""
     checked_name(name)
     if not isinstance(entry, dict) or not {"dtype", "shape", "data_offsets"} <= entry.keys():
-        raise ValueError(f"tensor {_shown(name)} lacks dtype, shape or data_offsets")
+        raise ValueError(f"tensor {shown(name)} lacks dtype, shape or data_offsets")
     kind, shape, offsets = entry["dtype"], entry["shape"], entry["data_offsets"]
     if not isinstance(kind, str) or kind not in _BITS:
-        raise ValueError(f"tensor {_shown(name)} has unknown type {_shown(kind)}")
+        raise ValueError(f"tensor {shown(name)} has unknown type {shown(kind)}")
     if not _sizes(shape) or not _sizes(offsets) or len(offsets) != 2:
-        raise ValueError(f"tensor {_shown(name)} has a shape or bytes that are no sizes")
+        raise ValueError(f"tensor {shown(name)} has a shape or bytes that are no sizes")
     begin, end = offsets
     if (end - begin) * 8 != _elements(shape) * _BITS[kind]:
-        raise ValueError(f"tensor {_shown(name)} has a shape that does not fit its bytes")
+        raise ValueError(f"tensor {shown(name)} has a shape that does not fit its bytes")
     return begin, end
 
 
@@ -154,6 +155,6 @@ def _sizes(numbers: object) -> bool:
     )
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """Return a stranger's text, short enough for a message: enough to know it by."""
-    return printable(repr(value), 60)
+    return printable(repr(value[:60]) if isinstance(value, str) else reprlib.repr(value), 60)

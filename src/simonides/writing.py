@@ -20,7 +20,15 @@ _PART = re.compile(r"\.simonides-(\d+)-[0-9a-f]{24}\.part")
 
 
 class StorageError(OSError):
-    """The disk is full; what was written before is safe."""
+    """The disk is full; what was written before is safe.
+
+    Examples
+    --------
+    Code that minds failures of files minds this one too.
+
+    >>> issubclass(StorageError, OSError)
+    True
+    """
 
 
 @contextmanager

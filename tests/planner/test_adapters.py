@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 from gguf_made import write as write_gguf
-from handmade import GPT2, write
+from handmade import GPT2, entries, write, write_raw
 
 from simonides.failures import BadArgumentError
 from simonides.planner.model import Layer
@@ -118,10 +118,19 @@ def test_a_file_of_another_kind_is_called_what_it_is(tmp_path):
     (tmp_path / "noise.bin").write_bytes(bytes(range(128, 256)))
     (tmp_path / "config").write_text('{"model_type": "gpt2"}')
     for name, kind in {
-        "zip.bin": "a zip archive, as PyTorch writes", "pickle.pt": "a Python pickle",
-        "array.npy": "an array of NumPy", "words.txt": "text", "empty.bin": "empty",
-        "noise.bin": "a Python pickle", "config": "JSON of another name",
+        "zip.bin": "begins like a zip archive, as PyTorch writes",
+        "pickle.pt": "begins like a Python pickle", "array.npy": "begins like an array of NumPy",
+        "words.txt": "is text", "empty.bin": "is empty",
+        "noise.bin": "is of a format that is not known, and begins with the bytes 80 81 82 83",
+        "config": "begins like JSON, and its name says otherwise",
     }.items():  # fmt: skip
-        with pytest.raises(BadArgumentError, match=f"it is {kind}.*pass one of these") as refusal:
+        with pytest.raises(BadArgumentError, match=f"it {kind}.*pass one of these") as refusal:
             read_model(str(tmp_path / name))
         assert "must be a config.json, .safetensors" in str(refusal.value)
+
+
+def test_a_model_whose_length_begins_like_a_pickle_is_read(tmp_path):
+    header = json.dumps(entries({"w.weight": ("F32", [4, 4])})).encode()
+    write_raw(tmp_path / "model.bin", header.ljust(640), 64)
+    assert (tmp_path / "model.bin").read_bytes()[:2] == b"\x80\x02"
+    assert read_model(str(tmp_path / "model.bin")).layers

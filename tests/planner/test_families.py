@@ -1,6 +1,7 @@
 """Shapes from configs: against the parameter counts that the models are published with, and by hand."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -297,3 +298,7 @@ def test_an_unknown_name_gets_suggestions_and_the_list():
         read_model("meta-llama/Lama-3-8B")
     with pytest.raises(BadArgumentError, match=r"known name: known are distilgpt2"):
         read_model("zzzz")
+
+
+def test_a_name_may_be_a_path():
+    assert read_model(Path("gpt2")) == read_model("gpt2")

@@ -1,6 +1,8 @@
 """Headers of GGUF files: what is read, what is not, and every way in which one can lie."""
 
 import struct
+import tracemalloc
+from contextlib import contextmanager
 
 import pytest
 from gguf_made import F32, I32, META, Q4_0, content, text, value, write
@@ -93,7 +95,10 @@ LIES = {
     "the other end first": (b"GGUF" + struct.pack(">IQQ", 3, 0, 0), "version 2 or 3"),
     "endless tensors": (changed(COUNTS, 2**63), "claims 9,223,372,036,854,775,808 tensors"),
     "endless keys": (changed(COUNTS, 2, 2**63), "keys, and 100,000 are read"),
-    "an endless text": (changed(COUNTS + 16, 2**62), "cut off"),
+    "an endless text": (
+        changed(COUNTS + 16, 2**62),
+        "a key or name has 4,611,686,018,427,387,904 bytes",
+    ),
     "a list in a list": (
         b"GGUF" + struct.pack("<IQQ", 3, 0, 1) + NESTED + bytes(64),
         "unknown kind 9",
@@ -189,6 +194,37 @@ def test_long_lists_of_texts_are_passed_over(tmp_path):
     assert (values["words"], values["after"], set(tensors)) == (len(words), 7, {"a", "b"})
 
 
+def test_many_short_lists_of_texts_are_read_once(tmp_path, monkeypatch):
+    class Counting:
+        def __init__(self, file):
+            self.file, self.bytes = file, 0
+            self.seek, self.tell, self.fileno = file.seek, file.tell, file.fileno
+
+        def read(self, size):
+            content = self.file.read(size)
+            self.bytes += len(content)
+            return content
+
+    counted = []
+
+    @contextmanager
+    def opened(path):
+        with path.open("rb") as file:
+            counted.append(Counting(file))
+            yield counted[-1]
+
+    monkeypatch.setattr(gguf_files, "opened", opened)
+    path = write(tmp_path / "x.gguf", FEW, {str(key): ["a"] * 40 for key in range(500)})
+    assert len(read_gguf(path)[1]) == 500
+    assert counted[0].bytes < 4 * path.stat().st_size
+
+
+def test_a_model_of_too_many_kinds_of_layers_is_refused(tmp_path):
+    shapes = {f"w{number}.weight": (F32, [1, 2]) for number in range(5_001)}
+    with pytest.raises(BadArgumentError, match="at most 5,000 kinds of layers: it has 5,001"):
+        read_model(str(write(tmp_path / "x.gguf", shapes)))
+
+
 @pytest.mark.parametrize("lie", LIES)
 def test_a_header_that_lies_is_refused_in_one_line(tmp_path, lie):
     whole, reason = LIES[lie]
@@ -203,3 +239,19 @@ def test_one_of_several_files_is_no_model(tmp_path):
     path = write(tmp_path / "x.gguf", meta={**META, "split.count": 3})
     with pytest.raises(BadArgumentError, match="one of several files"):
         read_model(str(path))
+
+
+@pytest.mark.parametrize("length", [2**16 - 1, 2**22])
+def test_a_long_key_is_neither_held_nor_printed(tmp_path, length):
+    """Python takes four bytes for every letter of a text in which one needs as many."""
+    key = text(b"\xf0\x9f\x98\x80" + bytes(length - 4)) + value(1)
+    path = tmp_path / "x.gguf"
+    path.write_bytes(b"GGUF" + struct.pack("<IQQ", 3, 0, 2) + 2 * key)
+    tracemalloc.start()
+    try:
+        with pytest.raises(BadArgumentError, match=r"twice|a key or name has") as refusal:
+            read_gguf(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**21
+    finally:
+        tracemalloc.stop()
+    assert len(str(refusal.value)) < 300 + len(str(path))

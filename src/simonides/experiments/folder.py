@@ -165,8 +165,9 @@ def _foreign(folder: Path) -> BadArgumentError:
 
 
 def _damaged(folder: Path, error: Exception) -> BadArgumentError:
-    reason = getattr(error, "reason", type(error).__name__)
-    remedy = f"{reason}; remove that file and run the spec again, results are kept"
+    remedy = (
+        f"{reading.reason_of(error)}; remove that file and run the spec again, results are kept"
+    )
     return _refused(folder, f"a run with a readable {_HEADER}", remedy)
 
 

@@ -27,8 +27,6 @@ from typing import Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
-from simonides import arguments
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
@@ -56,15 +54,6 @@ _MEGABYTE = 10**6
 
 class OutOfTimeError(Exception):
     """The time limit was reached; what was finished by then has been handed over."""
-
-
-def deadline_after(time_limit: float | None) -> float:
-    """Return the value of ``time.monotonic()`` at which a time limit is reached, infinity for none."""
-    if time_limit is None:
-        return math.inf
-    return time.monotonic() + arguments.real(
-        "time_limit", time_limit, least=0, remedy="pass a number of seconds"
-    )
 
 
 def pooled(

@@ -31,6 +31,7 @@ from simonides.experiments.folder import (
     read_header,
 )
 from simonides.experiments.record import Record, TaskStatus
+from simonides.parquet_files import parse_parquet
 from simonides.threads import shares
 from simonides.writing import leftovers, write_whole
 
@@ -58,7 +59,8 @@ class Shard:
         with suppress(reading.UnreadableFileError), refused:
             content = reading.read_bytes(self.path, most=2 * _LARGEST)
             if _digest(content) == self.digest:
-                return _checked(reading.parse_parquet(content), _SCHEMAS[self.path.parent.name])
+                schema = _SCHEMAS[self.path.parent.name]
+                return _checked(parse_parquet(content, schema), schema)
         return None
 
 
@@ -239,14 +241,13 @@ def _taken(table: pa.Table, places: list[int]) -> pa.Table:
 
 
 def _checked(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Return the columns that are ours, or raise ``ValueError`` if one of them is not as we write it."""
+    """Return the columns in order, or raise ``ValueError`` if one of them is not as we write it."""
     table = table.select([name for name in schema.names if name in table.column_names])
     for field in schema:
         if field.name not in table.column_names:
             sound = field.nullable  # added since that table was written
         else:
-            column = table[field.name]
-            sound = column.type == field.type and (field.nullable or not column.null_count)
+            sound = field.nullable or not table[field.name].null_count
         if not sound:
             raise ValueError(f"{field.name} is not as we write it")
     if "status" in schema.names:

@@ -19,7 +19,7 @@ from simonides import arguments
 from simonides.experiments import store as stores
 from simonides.experiments.cluster import checked_address, cluster_batches
 from simonides.experiments.expand import Tasks, expand
-from simonides.experiments.local import OutOfTimeError, deadline_after, pooled
+from simonides.experiments.local import OutOfTimeError, pooled
 from simonides.experiments.record import Record, TaskStatus, attempt, killed
 from simonides.experiments.spec import Spec
 from simonides.experiments.store import Contents, Store
@@ -87,7 +87,7 @@ def run(
             )
     if dask is not None:
         checked_address(dask)
-    deadline = deadline_after(time_limit)
+    deadline = arguments.deadline(time_limit)
     tasks = expand(spec)
     timed_out = False
     with stores.writing(out, tasks) as store:

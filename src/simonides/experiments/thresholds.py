@@ -14,7 +14,7 @@ from joblib import cpu_count
 
 from simonides import arguments
 from simonides.estimate import Estimate
-from simonides.experiments.local import TRIES, OutOfTimeError, deadline_after, pooled
+from simonides.experiments.local import TRIES, OutOfTimeError, pooled
 from simonides.problems.ensembles import Ensemble, check_memory, ensemble
 from simonides.solvers.deciding.threshold import Threshold, threshold
 from simonides.theory.capacity import capacity_of
@@ -72,14 +72,9 @@ def measure_thresholds(
 
     Parameters
     ----------
-    dim_in, dim_out : int
-        Dimensions of inputs and outputs; ``dim_out`` is ``dim_in`` if left out.
-    candidates : int, optional
-        Outputs that compete for each input. Default: as many as facts.
-    rank : int, optional
-        Rank bound. A search that fails then proves nothing, and thresholds are lower bounds.
-    problem : {"original", "decoupled"}
-        Whether all inputs share the outputs, or each has its own.
+    dim_in, dim_out, candidates, rank, problem
+        As in :func:`simonides.capacity`. With a rank a search that fails proves nothing, and thresholds are
+        lower bounds.
     ensemble : str or Ensemble
         What instances are drawn from (:func:`simonides.problems.ensembles.ensemble`).
     instances : int
@@ -124,7 +119,7 @@ def measure_thresholds(
     seed = arguments.whole("seed", seed, least=0, remedy="pass the first instance's seed")
     processes = cpu_count() if workers is None else workers
     processes = arguments.whole("workers", processes, remedy="pass the number of processes")
-    deadline = deadline_after(time_limit)
+    deadline = arguments.deadline(time_limit)
     theory = capacity_of(setting).facts
     check_memory(round(theory), candidates, (setting.dim_in, setting.dim_out))
     jobs = [_Job(law, setting, number, theory) for number in range(seed, seed + instances)]

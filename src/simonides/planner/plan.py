@@ -86,6 +86,13 @@ class Plan:
         Rank of an update, for which there is a second column.
     rows : tuple of LayerBounds
         Each kind of matrix, with what it could hold.
+
+    Examples
+    --------
+    >>> from simonides import read_model
+    >>> whole = plan(read_model("gpt2"))
+    >>> whole.candidates, whole.total.matrices, whole.total.parameters
+    (50257, 48, 84934656)
     """
 
     model: Model
@@ -190,6 +197,7 @@ def plan(model: Model, *, candidates: int | None = None, lora_rank: int | None =
     >>> round(first.full.facts), round(first.lora.facts)
     (122474, 6013)
     """
+    arguments.instance("model", model, Model, "read_model gives one")
     if candidates is None and model.vocabulary is None:
         raise arguments.refuse(
             "candidates",

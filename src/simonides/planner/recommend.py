@@ -71,6 +71,13 @@ class Recommendation:
         For each row of the plan the rank at which one such matrix holds all; None if no rank does.
     notes : tuple of str
         What the numbers promise and leave out.
+
+    Examples
+    --------
+    >>> from simonides import plan, read_model
+    >>> advice = recommend(plan(read_model("gpt2")), 20_000)
+    >>> advice.rank, advice.parameters, advice.limit
+    (8, 1179648, 'capacity')
     """
 
     facts: int
@@ -147,6 +154,7 @@ def recommend(plan: Plan, facts: int, *, tokens_per_fact: float = 1.0) -> Recomm
     >>> advice.rank, advice.smallest_rank, advice.target_modules
     (8, 2, ('c_attn', 'c_proj', 'c_fc'))
     """
+    arguments.instance("plan", plan, Plan, "simonides.plan gives one")
     facts = arguments.whole("facts", facts, remedy="pass the number of facts to store")
     remedy = "pass how many tokens a fact has to recall"
     each = arguments.positive("tokens_per_fact", tokens_per_fact, remedy=remedy)

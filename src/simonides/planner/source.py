@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from simonides.planner import adapters, families, tensors
 from simonides.planner.catalogue import CONFIGS, known_name, near_names
 from simonides.planner.model import Model, Skipped
 from simonides.reading import expecting, opened, read_json
-from simonides.tensor_files import Tensor, read_header
+from simonides.tensor_files import Tensor, read_header, shown
 from simonides.text import printable
 
 _JSON = "a model's config.json or model.safetensors.index.json"
@@ -29,29 +30,38 @@ _READ = "a config.json, .safetensors, .safetensors.index.json, .gguf or adapter_
 
 _BEGINNINGS = {
     b"PK\x03\x04": "a zip archive, as PyTorch writes",
-    b"\x80": "a Python pickle, as PyTorch writes, which is never run",
+    **dict.fromkeys(
+        (b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05"),  # the protocols with such a mark
+        "a Python pickle, as PyTorch writes, which is never run",
+    ),
     b"\x89HDF": "HDF5",
-    b"\x1f\x8b": "compressed by gzip",
+    b"\x1f\x8b": "what gzip compresses",
     b"\x93NUMPY": "an array of NumPy",
-    b"{": "JSON of another name",
+    b"{": "JSON, and its name says otherwise",
 }
 """What files are that people pass, by their first bytes."""
 
 _START = 512
 """Bytes of a file by which it is known."""
 
+_SHOWN = 4
+"""Bytes of it that a refusal shows: as many as formats begin with to be known by."""
+
+_MOST_LAYERS = 5_000
+"""Rows of a plan: half a millisecond each, and no model that we know has a thousand."""
+
 _MOST_NAMED = 8
 """Layers that a refusal names: some lines of a terminal, and enough to know the rest by."""
 
 
-def read_model(source: str) -> Model:
+def read_model(source: str | PathLike[str]) -> Model:
     """Return the model that a file describes or a name stands for.
 
     Weights are not read.
 
     Parameters
     ----------
-    source : str
+    source : str or path
         A Hugging Face ``config.json``, a ``.safetensors`` file, the ``.index.json`` that lists several of
         them, a ``.gguf`` file, an adapter's ``adapter_config.json`` beside its weights, a folder with one
         of these, or a name in :data:`simonides.planner.catalogue.CONFIGS`, also as on the hub.
@@ -74,7 +84,8 @@ def read_model(source: str) -> Model:
     >>> [layer.name for layer in read_model("gpt2").layers][:2]
     ['h.*.attn.c_attn', 'h.*.attn.c_proj']
     """
-    path = Path(source)
+    path = arguments.file_name("model", source)
+    source = fspath(source)
     known = known_name(source)
     if path.is_dir():
         model = _from_folder(path)
@@ -86,6 +97,13 @@ def read_model(source: str) -> Model:
         raise _unknown(source)
     if packed := [part for part in model.skipped if part.reason == tensors.PACKED]:
         raise _unreadable(source, packed)
+    if len(model.layers) > _MOST_LAYERS:
+        raise arguments.refuse(
+            "file",
+            source,
+            f"a model of at most {_MOST_LAYERS:,} kinds of layers",
+            f"it has {len(model.layers):,}; pass its config.json",
+        )
     if not model.layers:
         raise arguments.refuse(
             "file", source, "a model with linear layers", "none of its tensors is one; pass another"
@@ -148,7 +166,7 @@ def _from_file(path: Path) -> Model:
     if is_gguf(path):
         return _from_gguf(path)
     if path.suffix != ".safetensors" and (kind := _kind(path)):
-        raise arguments.refuse("file", str(path), _READ, f"it is {kind}; pass one of these")
+        raise arguments.refuse("file", str(path), _READ, f"it {kind}; pass one of these")
     header = read_header(path)
     if adapters.has_factors(header):
         return adapters.model_of(str(path), header)
@@ -156,16 +174,20 @@ def _from_file(path: Path) -> Model:
 
 
 def _kind(path: Path) -> str | None:
-    """Return what a file is by how it begins, or None if it can be a .safetensors file."""
+    """Return what a file is or begins like, or None if it can be a .safetensors file."""
     with opened(path) as file:
         start = file.read(_START)
+    # The bytes before a header are its length, whatever kind of file would begin with them too.
+    if start[8:9] == b"{" != start[:1]:
+        return None
     for letters, kind in _BEGINNINGS.items():
         if start.startswith(letters):
-            return kind
-    if start[8:9] == b"{":
-        return None
-    is_text = all(letter in b"\t\n\r" or 32 <= letter < 127 for letter in start)
-    return "empty" if not start else "text" if is_text else "of another format"
+            return f"begins like {kind}"
+    if not start:
+        return "is empty"
+    if all(letter in b"\t\n\r" or 32 <= letter < 127 for letter in start):
+        return "is text"
+    return f"is of a format that is not known, and begins with the bytes {start[:_SHOWN].hex(' ')}"
 
 
 def _from_adapter(path: Path) -> Model:
@@ -206,12 +228,15 @@ def _shards(path: Path, homes: Any) -> dict[str, Tensor]:
         for name, tensor in read_header(path.parent / home).items():
             if homes.get(name) != home:
                 raise arguments.refuse(
-                    "file", str(path), "the index of its files", f"{name!r} is not where it says"
+                    "file",
+                    str(path),
+                    "the index of its files",
+                    f"{shown(name)} is not where it says",
                 )
             shapes[name] = tensor
     if missing := sorted(homes.keys() - shapes.keys()):
         raise arguments.refuse(
-            "file", str(path), "the index of its files", f"{missing[0]!r} is in none of them"
+            "file", str(path), "the index of its files", f"{shown(missing[0])} is in none of them"
         )
     return dict(sorted(shapes.items()))
 
