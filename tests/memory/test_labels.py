@@ -1,5 +1,7 @@
 """Labels, as scikit-learn's classifiers take them."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from sklearn.exceptions import DataConversionWarning
@@ -28,6 +30,13 @@ def test_labels_come_back_as_they_were_given(labels):
     assert memory.predict_topk(X, 2)[:, 0].tolist() == np.asarray(labels).tolist()
     assert memory.decision_function(X).shape == (60, len(memory.classes_))
     np.testing.assert_array_equal(memory.outputs_, np.eye(len(memory.classes_)))
+
+
+def test_inputs_may_be_decimal_numbers():
+    """As tables from databases hold them; only whole numbers are known to be meant to the last digit."""
+    rounded = X.round(2)
+    decimals = np.vectorize(Decimal, otypes=[object])(rounded.astype(str))
+    np.testing.assert_array_equal(AssociativeMemory().fit(decimals, NAMES).inputs_, rounded)
 
 
 def test_a_wrong_label_counts_as_wrong():

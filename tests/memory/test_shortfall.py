@@ -42,8 +42,9 @@ def test_where_theory_may_be_off_it_says_so():
 def test_a_margin_is_theory_s_weak_side():
     message = said(30, capacity(20, margin=0.5))
     assert "with a margin of 0.5" in message
-    # As if the margin were larger by 6.2/20 of it, which costs 10% of the facts.
-    assert "theory is high with a margin, by about 10% of the facts here" in message
+    assert "theory is off, as capacity_.notes says" in message
+    # As if the margin were larger by 6.2/20 of it.
+    assert any("about 7 fewer facts (9.5%)" in note for note in capacity(20, margin=0.5).notes)
     assert "try a smaller margin" in message
     assert STRUCTURE not in message
 
@@ -53,8 +54,8 @@ def test_with_a_rank_the_search_may_miss():
     assert "search may miss factors that exist; try a higher rank" in message
     assert STRUCTURE not in message
     both = said(15, capacity(20, rank=5, margin=0.2))
-    assert "theory is high with a margin" in both
-    assert "upper bound" in both
+    assert "as capacity_.notes says and the search may miss" in both
+    assert "try a smaller margin, a higher rank" in both
 
 
 def test_a_method_without_promise_names_one_that_has_it():

@@ -47,11 +47,19 @@ class Diagnosis:
         The lead that was to be reached.
     singular_values, singular_values_theory : array (min(dim_in, dim_out),)
         Falling, in units of their root mean square; theory's are those of a random matrix of this shape,
-        cut to the rank, which is what it expects at capacity.
+        cut to the rank, which is what it expects at capacity; if it is square their limit is eq. (10).
     facts, stored : int
         How many facts there are, and how many of them are stored.
     load, capacity : float, Capacity
         Facts for this shape, and theory's.
+
+    Examples
+    --------
+    >>> from simonides import AssociativeMemory
+    >>> X, Y = np.random.default_rng(0).standard_normal((2, 60, 20))
+    >>> diagnosis = AssociativeMemory().fit(X, Y).diagnose()
+    >>> diagnosis.stored, bool(diagnosis.leads.min() > 0), f"{diagnosis.load:.2f}"
+    (60, True, '0.61')
     """
 
     score: Reals

@@ -172,6 +172,8 @@ class AssociativeMemory(LinearRecall):
     def add(self, X: Any, y: Any = None, *, targets: Any = None) -> AssociativeMemory:
         """Store further facts beside those stored, from the weights as they are if the method can.
 
+        It returns itself, and raises what :meth:`fit` does.
+
         Parameters
         ----------
         X : array (new facts, dim_in)
@@ -180,16 +182,6 @@ class AssociativeMemory(LinearRecall):
             Target embeddings, of which new ones become outputs; or labels among ``classes_``.
         targets : array of int (new facts,), optional
             Numbers of outputs that there are, instead.
-
-        Returns
-        -------
-        AssociativeMemory
-            Itself.
-
-        Raises
-        ------
-        BadArgumentError, KeyboardInterrupt
-            As :meth:`fit` does.
         """
         inputs, recipe = self._inputs(X, to_store=True), self._recipe()
         facts = self.facts_.with_added(inputs, y, targets, normalize=recipe.normalize_outputs)
@@ -198,20 +190,12 @@ class AssociativeMemory(LinearRecall):
     def forget(self, indices: Any) -> AssociativeMemory:
         """Store all facts but some, from weights that know nothing of these.
 
+        It returns itself, and raises what :meth:`fit` does.
+
         Parameters
         ----------
         indices : array of int
             Rows of facts. The others close ranks: their numbers change, those of outputs do not.
-
-        Returns
-        -------
-        AssociativeMemory
-            Itself.
-
-        Raises
-        ------
-        BadArgumentError, KeyboardInterrupt
-            As :meth:`fit` does.
         """
         facts, gone = self.facts_.without(indices)
         return self._store(lambda: facts, self._recipe(), cleared(self.weights_, gone))
@@ -335,7 +319,7 @@ class AssociativeMemory(LinearRecall):
 
     def _recipe(self) -> Recipe:
         options = self.get_params()
-        del options["progress"]
+        checked.truth("progress", options.pop("progress"))
         return Recipe(seed=seed_of(options.pop("random_state")), **options)
 
     def _store(

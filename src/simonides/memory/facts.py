@@ -243,9 +243,14 @@ def checked_inputs(X: Any, estimator: Any, *, to_store: bool) -> Any:
         raise BadArgumentError(
             f"X must be a matrix of numbers, a row for each input: {reason}"
         ) from None
+    given = np.asarray(X)
+    if given.dtype.kind == "O":  # whole numbers beyond 64 bits, too
+        rows = rows.astype(np.float64)
+    else:
+        given = rows
     for block in row_blocks(len(rows), rows.itemsize * rows.shape[1]):
         checked.refuse_not_finite("X", rows[block], first=block.start)
-        checked.refuse_rounded("X", rows[block], first=block.start)
+        checked.refuse_rounded("X", given[block], first=block.start)
         if to_store:
             checked.refuse_odd_sizes("X", rows[block], first=block.start)
     kept = uncopied or rows.dtype in (np.float32, np.float64)

@@ -98,7 +98,7 @@ def _save_safetensors() -> Any:
 
 
 def _checked(path: str | Path) -> Path:
-    path = Path(path)
+    path = arguments.file_name("path", path)
     if path.suffix not in _ENDINGS:
         raise arguments.refuse("path", str(path), f"ending in {_ENDINGS}", "choose a format")
     if not path.parent.is_dir():

@@ -66,6 +66,14 @@ class NoisyRecall:
         Bounds that hold for these weights: the union bound, and what the worst rival leaves.
     facts, trials : int
         How many facts were looked at, and how often noise was drawn.
+
+    Examples
+    --------
+    >>> from simonides import AssociativeMemory
+    >>> X, Y = np.random.default_rng(0).standard_normal((2, 60, 20))
+    >>> recall = AssociativeMemory().fit(X, Y).recall_under_noise([0, 0.1])
+    >>> float(recall.accuracy[0]), bool(recall.lower[1] <= recall.predicted[1] <= recall.upper[1])
+    (1.0, True)
     """
 
     noise: Reals

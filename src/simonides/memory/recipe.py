@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from simonides import arguments
+from simonides.problems import checked
 from simonides.solvers.methods import named
 
 if TYPE_CHECKING:
@@ -37,7 +39,7 @@ class Recipe:
     time_limit: float | None = None
     loss: object = None
     seed: int = 0
-    deadline: float | None = None
+    deadline: float = inf
     watch: Callable[[Progress], None] | None = None
 
     def __post_init__(self) -> None:
@@ -61,24 +63,18 @@ class Recipe:
                 )
         if self.max_memory is not None:
             arguments.whole("max_memory", self.max_memory, remedy="pass a number of bytes")
-        if self.time_limit is not None:
-            arguments.real(
-                "time_limit", self.time_limit, least=0, remedy="pass a number of seconds"
-            )
+        arguments.time_limit(self.time_limit)
         for name in ("whiten", "normalize_outputs"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise arguments.refuse(name, getattr(self, name), "True or False", "choose one")
+            checked.truth(name, getattr(self, name))
 
     def begun(self, watch: Callable[[Progress], None] | None) -> Recipe:
         """Return the recipe of a search that begins now and is watched."""
-        limit = self.time_limit
-        deadline = None if limit is None else time.monotonic() + limit
-        return replace(self, watch=watch, deadline=deadline)
+        return replace(self, watch=watch, deadline=arguments.deadline(self.time_limit))
 
     @property
     def seconds_left(self) -> float | None:
         """Seconds until the search is to end, none below zero; None without a limit."""
-        return None if self.deadline is None else max(0.0, self.deadline - time.monotonic())
+        return None if self.deadline == inf else max(0.0, self.deadline - time.monotonic())
 
     @property
     def solver(self) -> Method:

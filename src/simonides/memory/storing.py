@@ -108,6 +108,9 @@ class Storing:
             self._compare(self._first())
         if self._over() or not recipe.solver.strict:
             return
+        if self._allowance.bytes < 0:
+            self._allowance.exceeded = True
+            return
         guess = capacity_of(replace(setting, candidates=problem.candidates)).facts
         for solution in largest_subset(problem, recipe, guess):
             self._compare(solution)
