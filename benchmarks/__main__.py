@@ -41,6 +41,7 @@ BENCHMARKS = {
     "random_targets": uneven.random,
     "uneven_targets": uneven.given,
     "ranks": ranks.run,
+    "starts": ranks.starts,
     "noise": noise.run,
     "ensembles": ensembles.run,
     "beyond": beyond.run,

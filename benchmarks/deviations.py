@@ -62,6 +62,8 @@ FRESH: tuple[Case, ...] = (
     (13, 13, None, "original", "rademacher"),
     (13, 13, None, "original", "student(degrees=5)"),
     (11, 30, 12, "original", "student(degrees=3)+balanced"),
+    (2, 50, None, "original", "gaussian"),
+    (3, 100, None, "original", "gaussian"),
 )
 """Drawn up after that, at other sizes and with other seeds."""
 

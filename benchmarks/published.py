@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import classes, models, spectra
+from benchmarks import classes, models, ranks, spectra
 from benchmarks.signal import depth_picture_table, training_picture
 from simonides.curves.catalogue import draw
 from simonides.figures.style import SERIES, canvas, house_style, save
@@ -56,6 +56,8 @@ _HEADINGS = {
     "outcome": "predicted class",
     "cosine": "predicted cosine",
     "loss_nats": "loss",
+    "one_start": "from one start",
+    "more_starts": f"from {1 + ranks.STARTS} starts",
     "mean": "measured",
     "stderr": "± standard error",
     "over_theory": "above theory",
@@ -119,6 +121,7 @@ _TABLES = (
     "random_targets",
     "margins",
     "ranks",
+    "starts",
     "noise",
     "uneven_targets",
     "ensembles",

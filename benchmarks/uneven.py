@@ -7,10 +7,11 @@ import numpy as np
 from scipy.optimize import linprog
 from scipy.stats import chi2
 
-from simonides import capacity
+from simonides import capacity, statistical_dimension
 from simonides.arrays import Integers, Reals
 from simonides.estimate import Estimate
 from simonides.theory.projection import raised_level
+from simonides.theory.uneven import RANDOM as CHANCE
 from simonides.theory.uneven import lost_to_chance
 
 RANDOM = (
@@ -18,6 +19,9 @@ RANDOM = (
     *((6, 12, 60), (12, 12, 60), (24, 12, 40), (8, 20, 40), (14, 20, 24)),
 )
 """Dimension of inputs, outputs in general position, instances: 2.5 to 17 facts per output."""
+
+FEW = ((4, 20, 40), (3, 20, 40), (3, 30, 24))
+"""The same with about one fact per output."""
 
 GIVEN = (
     *(("zipf", 10, 10), ("zipf", 24, 12), ("zipf", 16, 20)),
@@ -40,7 +44,10 @@ def random() -> list[dict[str, Any]]:
     """Targets drawn at random beside balanced ones, of the same inputs."""
     rng = np.random.default_rng(4)
     return [
-        *(_random(dim, np.eye(outputs)[:, 1:], instances) for dim, outputs, instances in RANDOM),
+        *(
+            _random(dim, np.eye(outputs)[:, 1:], instances)
+            for dim, outputs, instances in (*RANDOM, *FEW)
+        ),
         *(_random(dim, rng.standard_normal(sizes), _INSTANCES) for dim, *sizes in MORE),
     ]
 
@@ -84,12 +91,12 @@ def constant(outputs: int, samples: int = _SAMPLES) -> float:
 
 
 def _random(dim: int, outputs: Reals, instances: int) -> dict[str, Any]:
-    number, directions = outputs.shape
-    theory = capacity(dim, directions, candidates=number).facts
-    loss = lost_to_chance(number, theory) if number <= directions + 1 else 0.0
+    number, dim_out = outputs.shape
+    theory = capacity(dim, dim_out, candidates=number).facts
+    loss = lost_to_chance(number, theory, dim_out)
     balanced, drawn = [], []
     for seed in range(instances):
-        rng = np.random.default_rng([dim, number, directions, seed])
+        rng = np.random.default_rng([dim, number, dim_out, seed])
         inputs = rng.standard_normal((math.ceil(3 * theory), dim))
         rounds = [rng.permutation(number) for _ in range(len(inputs) // number + 1)]
         even = np.concatenate(rounds)[: len(inputs)]
@@ -100,7 +107,7 @@ def _random(dim: int, outputs: Reals, instances: int) -> dict[str, Any]:
     ratio = chance.value / equal.value
     error = ratio * math.hypot(chance.stderr / chance.value, equal.stderr / equal.value)
     return {
-        "shape": f"{dim} → {directions}",
+        "shape": f"{dim} → {dim_out}",
         "candidates": number,
         "per_output": theory / number,
         "balanced": equal.value,
@@ -109,7 +116,7 @@ def _random(dim: int, outputs: Reals, instances: int) -> dict[str, Any]:
         "drawn_stderr": chance.stderr,
         "over_balanced": ratio - 1,
         "over_balanced_stderr": error,
-        "predicted_loss": -loss if loss else None,
+        "predicted_loss": -loss,
         "instances": instances,
     }
 
@@ -155,13 +162,17 @@ def _in_shares(shares: Reals, facts: int, rng: np.random.Generator) -> Integers:
 
 
 def law(rows: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return how well the law without a free number describes losses, and the number that does it best."""
-    rows = [row for row in rows if row["predicted_loss"]]
+    """Return how well the law without a free number describes losses, and the number that does it best.
+
+    Of outputs in general position with a fact for each, and without the cut at a half, which was measured.
+    """
+    rows = [row for row in rows if row["candidates"] <= directions(row) + 1]
+    rows = [row for row in rows if row["per_output"] >= 1]
     scales = np.linspace(0.5, 2.0, 301)
 
     def misfit(scale: float) -> float:
         losses = (
-            lost_to_chance(row["candidates"], row["per_output"] * row["candidates"] / scale)
+            scale * CHANCE * statistical_dimension(row["candidates"]) / row["per_output"]
             for row in rows
         )
         squares = (
@@ -182,6 +193,11 @@ def law(rows: list[dict[str, Any]]) -> dict[str, Any]:
         "best_chi_square": float(misfits.min()),
         "instances": sum(2 * row["instances"] for row in rows),
     }
+
+
+def directions(row: dict[str, Any]) -> int:
+    """Return the dimension of a row's outputs."""
+    return int(row["shape"].split()[-1])
 
 
 def threshold(inputs: Reals, targets: Integers, outputs: Reals, guess: float) -> int:

@@ -229,3 +229,9 @@ def test_torch_is_loaded_only_when_asked_for():
     code = "import sys, simonides.solvers.training.gradient; print('torch' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "False"
+
+
+def test_a_precision_may_be_a_type_of_numpy():
+    problem = OriginalProblem.gaussian(6, 4, seed=0)
+    named, typed = (gradient(problem, dtype=kind) for kind in ("float64", np.dtype("float64")))
+    np.testing.assert_array_equal(named.weights, typed.weights)

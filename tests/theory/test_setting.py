@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 
+import numpy as np
 import pytest
 
 from simonides import Setting, capacity
@@ -34,6 +35,7 @@ BAD = [
     ("dim_in", None, "whole number"),
     ("dim_out", math.inf, "whole number"),
     ("candidates", 1, "at least 2"),
+    ("target_counts", np.array(5), "a sequence of whole numbers"),
     ("candidates", "all", "at least 2"),
     ("rank", 0, "at least 1"),
     ("rank", 9, "at most the smaller dimension, 8"),
@@ -41,8 +43,8 @@ BAD = [
     ("margin", True, "at least 0"),
     ("tail_fraction", 0.0, "above 0 and at most 1"),
     ("tail_fraction", 1.01, "above 0 and at most 1"),
-    ("problem", "coupled", "'original' or 'decoupled'"),
-    ("problem", None, "'original' or 'decoupled'"),
+    ("problem", "coupled", "one of original, decoupled"),
+    ("problem", None, "one of original, decoupled"),
 ]
 
 

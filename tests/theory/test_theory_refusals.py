@@ -59,7 +59,7 @@ CASES = [
     (lambda v: hebbian.failure_probability(v, 4), "mean", math.nan, "a finite number: "),
     (lambda v: hebbian.failure_probability(1.0, v), "candidates", 0.5, "a finite number at least 1: "),
     (lambda v: hebbian.failure_probability(1.0, 4, v), "margin", math.inf, "a finite number: "),
-    (lambda v: hebbian.hebbian_capacity(SQUARE, v), "criterion", "most", "'all' or 'fraction': "),
+    (lambda v: hebbian.hebbian_capacity(SQUARE, v), "criterion", "most", "one of all, fraction: "),
     *(
         (lambda v: hebbian.hebbian_capacity(SQUARE, probability=v), "probability", edge,
          "a finite number above 0 and below 1: certainty is reached at no finite size")

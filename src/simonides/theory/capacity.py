@@ -48,19 +48,28 @@ class Capacity:
     facts, facts_stderr : float
         The answer at finite size and its standard error, zero unless something was sampled.
     load : float
-        p log K / (d_in d_out) at these facts.
+        p log K / (d_in d_out) at these facts; 1/2 in the limit of Claim 1.
     statistical_dimension, effective_parameters : float
         The price of a fact, and what all are paid from.
     parameters : int
         Free parameters of the matrix.
     facts_asymptotic : float
-        The leading order at large dimension.
+        The leading order at large dimension; in the paper's setting that of eq. (9).
     facts_hebbian, facts_hebbian_fraction : float
-        What the Hebbian rule stores: all facts with probability one half, or 99% of them on average.
+        What the Hebbian rule stores: all facts with probability one half (Theorem D.1 in the limit), or 99%
+        of them on average (eq. D.5).
     bits_per_parameter : float
         p log2 K over the free parameters.
     notes : tuple of str
         Where theory is off at this size, which way and by how much, and what it takes for granted.
+
+    Examples
+    --------
+    >>> answer = capacity(100)
+    >>> print(f"{answer.facts:.0f} facts at load {answer.load:.3f}")
+    1192 facts at load 0.844
+    >>> print(f"in the limit {answer.facts_asymptotic:.0f}, by the Hebbian rule {answer.facts_hebbian:.0f}")
+    in the limit 755, by the Hebbian rule 138
     """
 
     setting: Setting
@@ -95,11 +104,11 @@ def capacity(
 ) -> Capacity:
     r"""Return how many facts a matrix can store.
 
-    The largest p for which some W has :math:`y_i^T W x_i > y_j^T W x_i` for every fact i and rival j,
-    for generic (Gaussian) embeddings and equally frequent targets: :math:`p\, \delta_K(c) = N(m)`, Claim 1
-    at finite size. Exact for the decoupled problem as the dimension grows; with a rank bound an upper
-    bound there, for large dimensions. Never more than outputs that can be targets allow
-    (:mod:`simonides.theory.vertices`).
+    The largest p for which some W has :math:`y_i^T W x_i > y_j^T W x_i` for every fact i and rival j
+    (eq. 1), for generic (Gaussian) embeddings and equally frequent targets: :math:`p\, \delta_K(c) = N(m)`,
+    Claims 1 and 2 (eqs. 7 to 9) at finite size. Exact for the decoupled problem (eq. 2) as the dimension
+    grows; with a rank bound an upper bound there, for large dimensions. Never more than outputs that can be
+    targets allow (:mod:`simonides.theory.vertices`).
 
     Parameters
     ----------
@@ -140,9 +149,8 @@ def capacity(
     44.2
     """
     dim_out = dim_in if dim_out is None else dim_out
-    counts = None if target_counts is None else tuple(target_counts)
     return capacity_of(
-        Setting(dim_in, dim_out, candidates, rank, margin, tail_fraction, problem, counts)
+        Setting(dim_in, dim_out, candidates, rank, margin, tail_fraction, problem, target_counts)
     )
 
 

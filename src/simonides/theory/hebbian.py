@@ -155,9 +155,9 @@ def hebbian_capacity(
     >>> print(f"{hebbian_capacity(Setting(100, 100)):.0f}")
     138
     """
-    if criterion not in ("all", "fraction"):
-        raise arguments.refuse("criterion", criterion, "'all' or 'fraction'", "say which is meant")
-    default = {"all": 0.5, "fraction": 0.99}[criterion]
+    defaults = {"all": 0.5, "fraction": 0.99}
+    arguments.one_of("criterion", criterion, defaults, "say which is meant")
+    default = defaults[criterion]
     wanted = default if probability is None else probability
     wanted = arguments.real(
         "probability",

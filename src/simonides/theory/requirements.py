@@ -30,6 +30,8 @@ def smallest_dimension(
 ) -> int:
     """Return the smallest dimension whose square matrix stores a number of facts.
 
+    The inverse of :func:`simonides.capacity`: Claim 1 at finite size, with a rank bound Claim 2 (eq. 9).
+
     Parameters
     ----------
     facts : int
@@ -69,7 +71,7 @@ def smallest_dimension(
 
 
 def smallest_rank(setting: Setting, facts: int) -> int:
-    """Return the smallest rank at which a matrix stores a number of facts.
+    """Return the smallest rank at which a matrix stores a number of facts (eq. 9 at finite size).
 
     Parameters
     ----------
@@ -93,6 +95,7 @@ def smallest_rank(setting: Setting, facts: int) -> int:
     >>> smallest_rank(Setting(4096, 4096), 20_000)
     17
     """
+    arguments.instance("setting", setting, Setting, "pass the matrix as Setting(dim_in, dim_out)")
     full = replace(setting, rank=None)
     facts = arguments.facts(facts)
     if not holds(full, facts):
@@ -130,6 +133,7 @@ def largest_margin(setting: Setting, facts: int) -> float:
     """
     from scipy.optimize import brentq
 
+    arguments.instance("setting", setting, Setting, "pass the matrix as Setting(dim_in, dim_out)")
     bare = replace(setting, margin=0.0)
     facts = arguments.facts(facts)
     budget = bare.effective_parameters().value

@@ -11,8 +11,8 @@ scores highest, training loss the mean of :math:`\ell(z)`. Below capacity the cr
 minimum: r grows without bound and the loss tends to zero. The paper has no theory here; these are
 the curves of its Figs. 1, 2 and A.1 above the threshold.
 
-At capacity the loss vanishes continuously but very slowly, about as one over the root of log r: with two
-candidates it is still 0.24 at a relative distance of 6e-4 from capacity and 0.19 at 5e-8. How far small
+At capacity the loss vanishes continuously but very slowly, with two candidates as one over the root of
+12.6 + log r: it is still 0.24 at a relative distance of 6e-4 from capacity and 0.19 at 5e-8. How far small
 trained matrices are from theory depends on the load: close to capacity they recall more, and their norm is
 larger (`make bench BENCHMARKS=risk`).
 

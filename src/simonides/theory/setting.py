@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -59,7 +60,7 @@ class Setting:
         Compare the target with the mean of this fraction of its strongest rivals. Default: with each.
     problem : {"original", "decoupled"}
         Whether all inputs share their outputs (eq. 1) or each has its own (eq. 2).
-    target_counts : tuple of int, optional
+    target_counts : sequence of int, optional
         How often each shared output is a target, in any order. Default: equally often.
 
     Raises
@@ -81,7 +82,7 @@ class Setting:
     margin: float = 0.0
     tail_fraction: float | None = None
     problem: ProblemKind = "original"
-    target_counts: tuple[int, ...] | None = field(default=None, repr=False)
+    target_counts: Sequence[int] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         # Numbers of any type are welcome; what stays are Python's own, which do not overflow.
@@ -106,24 +107,27 @@ class Setting:
             )
         for name, number in checked.items():
             object.__setattr__(self, name, number)
-        if self.problem not in ("original", "decoupled"):
-            remedy = "see the problem's definition"
-            raise arguments.refuse("problem", self.problem, "'original' or 'decoupled'", remedy)
+        arguments.one_of("problem", self.problem, get_args(ProblemKind), "see its definition")
         if self.target_counts is not None:
             self._check_counts(self.target_counts)
 
-    def _check_counts(self, counts: tuple[int, ...]) -> None:
+    def _check_counts(self, counts: Sequence[int]) -> None:
         remedy = "pass how often each output is a target, zeros for those that never are"
         if self.problem != "original":
             refusal = "left out where each input has outputs of its own"
             raise arguments.refuse("target_counts", counts, refusal, "leave it out")
-        for count in counts:
-            arguments.whole("target_counts", count, least=0, remedy=remedy)
+        # An array of one number calls itself iterable.
+        if getattr(counts, "ndim", 1) == 0 or not isinstance(counts, Iterable):
+            raise arguments.refuse("target_counts", counts, "a sequence of whole numbers", remedy)
+        counts = tuple(
+            arguments.whole("target_counts", count, least=0, remedy=remedy) for count in counts
+        )
         candidates = max(len(counts), 2) if self.candidates is None else self.candidates
         if not sum(counts) or len(counts) > candidates:
             condition = f"of at least one fact, and of at most {candidates} candidates"
             raise arguments.refuse("target_counts", len(counts), condition, remedy)
         object.__setattr__(self, "candidates", candidates)
+        object.__setattr__(self, "target_counts", counts)
 
     @property
     def entries(self) -> int:
@@ -151,6 +155,11 @@ class Setting:
         if self.problem == "original" and self.candidates is not None:
             return min(self.dim_out, self.candidates - 1)
         return self.dim_out
+
+    @property
+    def is_bounded(self) -> bool:
+        """Whether there is a rank bound that changes anything."""
+        return self.rank is not None and self.rank < min(self.dim_in, self.output_directions)
 
     @property
     def binding_rank(self) -> int:
