@@ -32,7 +32,8 @@ exclude_patterns = ["_generated", "measured"]
 suppress_warnings = ["ref.python"]
 html_theme = "furo"
 html_title = "Simonides"
-html_static_path: list[str] = []
+html_static_path = ["_static"]
+html_css_files = ["drawing.css"]
 pygments_style = "friendly"
 
 autodoc_default_options = {"members": True, "show-inheritance": True}

@@ -109,7 +109,7 @@ def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
         figure, (axes,) = canvas(width=5.6, height=3.5)
         ranks = np.array([row["rank"] for row in rows])
         axes.plot(ranks, [row["all"] for row in rows], label="all matrices", **SERIES[0])
-        for style, shape in zip(SERIES[1:], _shapes(rows), strict=False):
+        for style, shape in zip(SERIES[1:], shapes(rows), strict=False):
             axes.plot(ranks, [row[shape] for row in rows], label=f"one of {shape}", **style)
         reference_line(axes, facts, f"{facts:,} facts", at_left=True)
         axes.set_xscale("log", base=2)
@@ -120,10 +120,10 @@ def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
         return figure
 
 
-def _shapes(rows: list[dict[str, Any]]) -> list[str]:
+def shapes(rows: list[dict[str, Any]]) -> list[str]:
     """Return the shapes, but for those that are another's the other way round and hold as many."""
     names: dict[float, str] = {}
-    for shape, facts in rows[0].items():
+    for shape, facts in rows[-1].items():  # at rank one all hold two
         if shape not in ("rank", "all"):
             names.setdefault(facts, shape)
     return list(names.values())

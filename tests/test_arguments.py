@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simonides import arguments
+import simonides
+from simonides import arguments, signal
 
 NOT_NUMBERS = [
     True,
@@ -212,3 +213,50 @@ def test_a_file_to_write_has_a_known_ending_and_a_folder(tmp_path):
         arguments.new_file("plot", tmp_path / "a.txt", ".png", ".svg")
     with pytest.raises(ValueError, match="must be in a folder that exists: create"):
         arguments.new_file("plot", tmp_path / "none" / "a.png", ".png")
+
+
+NETWORK = signal.Architecture(tokens=16, dim=16, layers=2)
+STRANGE = {
+    "setting": (simonides.smallest_rank, simonides.largest_margin),
+    "problem": (
+        simonides.decide, simonides.maximum_margin, simonides.low_rank, simonides.cross_entropy,
+        simonides.gradient, simonides.hebbian, simonides.pseudo_inverse,
+    ),
+    "certificate": (simonides.verify,),
+    "draw": (simonides.threshold,),
+    "ensemble": (simonides.ensemble,),
+    "model": (simonides.plan, simonides.read_model),
+    "plan": (simonides.recommend,),
+    "path": (simonides.Certificate.load, simonides.AssociativeMemory.load),
+    "architecture": (signal.propagate, signal.recommend, signal.trainability_diagram),
+    "x_axis": (lambda axis: signal.trainability_diagram(NETWORK, axis, ("skip", [1.0])),),
+    "seeds": (lambda seeds: signal.simulate(NETWORK, seeds),),
+    "thresholds": (lambda limits: signal.propagate(NETWORK, thresholds=limits),),
+    "target_counts": (lambda counts: simonides.capacity(20, target_counts=counts),),
+    "facts": (lambda facts: simonides.DecoupledProblem.gaussian(facts, 5, seed=0),),
+    "watch": (
+        lambda watch: simonides.decide(
+            simonides.OriginalProblem.gaussian(9, 5, seed=0), watch=watch
+        ),
+    ),
+}  # fmt: skip
+"""Functions of the front door by the argument that is none of what they take."""
+
+
+@pytest.mark.parametrize(
+    ("name", "function"), [(name, call) for name, calls in STRANGE.items() for call in calls]
+)
+@pytest.mark.parametrize("value", [4.5, {}], ids=repr)
+def test_a_strange_object_is_refused_by_the_argument_s_name(name, function, value):
+    second = {"smallest_rank": 9, "largest_margin": 9, "verify": None, "threshold": 9}
+    rest = [second[function.__name__]] if function.__name__ in second else []
+    rest += {"plan": [9], "architecture": [("beta", [1.0]), ("skip", [1.0])]}.get(name, [])
+    rest = [] if function in (signal.propagate, signal.recommend) else rest
+    with pytest.raises(simonides.BadArgumentError, match=f"^{name} = ") as refusal:
+        function(value, *rest)
+    assert refusal.value.argument == name
+
+
+def test_a_class_is_no_problem():
+    with pytest.raises(simonides.BadArgumentError, match="problem = <class"):
+        simonides.decide(simonides.OriginalProblem)

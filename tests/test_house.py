@@ -154,8 +154,9 @@ def test_a_docstring_is_one_that_a_user_can_work_from(name):
     text = inspect.getdoc(item) or ""
     assert len(text.split("\n")[0]) > 20
     sections = set(re.findall(r"^(\w+)\n-{4,}$", text, flags=re.MULTILINE))
+    assert "Examples" in sections
     if inspect.isfunction(item):
-        assert {"Parameters", "Returns", "Examples"} <= sections
+        assert {"Parameters", "Returns", "Raises"} <= sections
     elif inspect.isclass(item) and not issubclass(item, (BaseException, Enum)):
         assert sections & {"Parameters", "Attributes"}
 
@@ -209,6 +210,22 @@ def code_lines(node: ast.FunctionDef) -> int:
     words = node.body[0]
     documented = isinstance(words, ast.Expr) and isinstance(words.value, ast.Constant)
     return node.end_lineno - node.lineno + 1 - (documented and words.end_lineno - words.lineno + 1)
+
+
+def nouns(path: Path) -> set[str]:
+    """Return the names of parameters and local variables."""
+    functions = [node for node in ast.walk(parsed(path)) if isinstance(node, ast.FunctionDef)]
+    parts = [part for function in functions for part in ast.walk(function)]
+    return {part.arg for part in parts if isinstance(part, ast.arg)} | {
+        part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)
+    }
+
+
+@pytest.mark.parametrize("room", [SOURCE, TESTS.parent / "benchmarks", TESTS.parent / "examples"])
+def test_variables_are_nouns_of_the_subject(room):
+    files = [*room.rglob("*.py")]
+    assert files
+    assert not [path for path in files if nouns(path) & {"found", "one", "asked"}]
 
 
 def test_every_extra_that_a_remedy_names_is_there_to_install():

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 import math
+import time
 import traceback
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from numbers import Integral, Real
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -98,9 +100,26 @@ def facts(value: object) -> int:
     return whole("facts", value, remedy="pass the number of facts to store")
 
 
+def seed(value: object) -> int:
+    """Return a whole number that random numbers follow from."""
+    return whole("seed", value, least=0, remedy="pass the integer to reproduce it by")
+
+
+def time_limit(value: object) -> float:
+    """Return a number of seconds; without a limit, of which there is no end."""
+    if value is None:
+        return math.inf
+    return real("time_limit", value, least=0, remedy="pass a number of seconds")
+
+
+def deadline(seconds: object) -> float:
+    """Return the value of ``time.monotonic()`` at which a time limit is reached, infinity for none."""
+    return time.monotonic() + time_limit(seconds)
+
+
 def new_file(name: str, path: str | Path, *endings: str) -> Path:
     """Return the path of a file to write, if it ends in one of these and its folder is there."""
-    file = Path(path)
+    file = file_name(name, path)
     if endings and file.suffix.lower() not in endings:
         condition = f"a file ending in {' or '.join(endings)}"
         raise refuse(name, str(path), condition, "choose another name")
@@ -120,8 +139,37 @@ def one_of(name: str, value: object, choices: Iterable[str], remedy: str = "choo
     >>> one_of("norm", "post", ("pre", "post"))
     """
     choices = tuple(choices)
-    if value not in choices:
+    if not isinstance(value, str) or value not in choices:
         raise refuse(name, value, f"one of {', '.join(choices)}", remedy)
+
+
+def instance(name: str, value: object, kind: type, remedy: str) -> None:
+    """Refuse what is not of a class.
+
+    >>> instance("count", 3, int, "pass a number")
+    """
+    if not isinstance(value, kind):
+        raise refuse(name, value, f"of the kind {kind.__name__}", remedy)
+
+
+def able(name: str, value: object, methods: Iterable[str], remedy: str) -> None:
+    """Refuse what lacks a method, and a class in place of its instance."""
+    lacking = [method for method in methods if not callable(getattr(value, method, None))]
+    if lacking or isinstance(value, type):
+        raise refuse(name, value, f"an object with {', '.join(methods)}", remedy)
+
+
+def function(name: str, value: object, remedy: str) -> None:
+    """Refuse what cannot be called."""
+    if not callable(value):
+        raise refuse(name, value, "a function", remedy)
+
+
+def file_name(name: str, value: object) -> Path:
+    """Return the path that ``value`` names."""
+    if not isinstance(value, str | PathLike):
+        raise refuse(name, value, "the name of a file", "pass it as text or a Path")
+    return Path(value)
 
 
 def tolerance(value: object) -> float:

@@ -249,14 +249,14 @@ def test_the_module_is_the_program():
 )
 def test_train_reports_what_it_recalls(solver, rank):
     bound = [] if rank is None else ["--rank", str(rank)]
-    bound += ["--steps", "500"] if solver == "gradient" else []
+    bound += ["--max-steps", "500"] if solver == "gradient" else []
     record = answer("train", "--dim", "10", "--facts", "60", "--solver", solver, *bound)
     assert record["accuracy"] == record["recalled"] / 60
     assert 0 < record["accuracy"] < 1
     assert record["loss"] > 0
     assert record["steps"] > 0
     assert record["seconds"] > 0
-    shown = run("train", "--dim", "10", "--facts", "60", "--solver", solver, "--steps", "5")
+    shown = run("train", "--dim", "10", "--facts", "60", "--solver", solver, "--max-steps", "5")
     assert "60 facts in a 10 x 10 matrix" in shown.stdout
 
 
@@ -273,8 +273,8 @@ def test_problems_of_any_shape_are_the_library_s(tmp_path, kind):
     assert answer("verify", proof, *drawn)["valid"] is True
     other = answer("verify", proof, *drawn, "--candidates", "4", "--no-strict")
     assert other["valid"] is False
-    assert "12 facts in a 5 x 8 matrix" in run("train", *drawn, "--steps", "20").stdout
-    trained = answer("train", *drawn, "--steps", "20")
+    assert "12 facts in a 5 x 8 matrix" in run("train", *drawn, "--max-steps", "20").stdout
+    trained = answer("train", *drawn, "--max-steps", "20")
     assert trained["loss"] == gradient(problem, seed=2, max_steps=20).loss
 
 
@@ -330,3 +330,8 @@ def test_decide_goes_on_to_the_largest_margin():
     record = answer("decide", "--dim", "12", "--facts", "25", "--largest-margin")
     assert 0 < record["margin_lower"] <= record["margin_upper"]
     assert record["margin_upper"] < 1.002 * record["margin_lower"]
+
+
+def test_a_step_limit_ends_a_decision():
+    record = answer("decide", "--dim", "20", "--facts", "86", "--max-steps", "1")
+    assert (record["verdict"], record["steps"]) == ("undecided", 1)

@@ -110,3 +110,31 @@ def test_a_narrow_terminal_loses_no_number():
     wide = run("plan", "gpt2", env={**os.environ, "COLUMNS": "200"})
     tables = [part.stdout.split("Held means")[0].replace("─", "") for part in (done, wide)]
     assert sorted("".join(tables[0].split())) == sorted("".join(tables[1].split()))
+
+
+@pytest.mark.parametrize(("curve", "number"), [("price", "189,496,177"), ("scores", "-4.0463")])
+def test_numbers_in_the_first_column_are_whole_on_a_narrow_screen(curve, number):
+    shown = run("theory", curve, env={**os.environ, "COLUMNS": "40"}).stdout
+    assert re.search(rf"^ +{number} ", shown, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "capacity --dim 10",
+        "require --facts 20 --dim 10",
+        "decide --dim 5 --facts 4 --max-steps 9",
+        "threshold --dim 4 --instances 1 --workers 1",
+        "train --dim 5 --facts 4 --max-steps 9",
+        "plan gpt2 --facts 10k --lora-rank 8",
+        "theory price",
+        "signal propagate --layers 2 --dim 8 --tokens 8",
+        "signal recommend --layers 2 --dim 8 --tokens 8",
+        "signal diagram --layers 2 --dim 8 --tokens 8 --x beta=1:2:2 --y skip=1:2:2",
+    ],
+)
+def test_the_page_of_commands_lists_every_key_of_json(command):
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text()
+    section = page.split(f"## `simonides {command.split()[0]}`")[1].split("\n## ")[0]
+    keys = set(json.loads(run(*command.split(), "--json").stdout))
+    assert keys <= set(re.findall(r"`(\w+)`", section[section.index("\nJSON") :]))

@@ -50,7 +50,7 @@ BAD = [
     (["train", "--dim", "6", "--facts", "9", "--solver", "magic"], "solver = 'magic'"),
     (["train", "--dim", "6", "--facts", "9", "--rank", "7"], "rank = 7"),
     (["train", "--dim", "6", "--facts", "9", "--backend", "jax"], "backend = 'jax'"),
-    (["train", "--dim", "6", "--facts", "9", "--steps", "-1"], ": steps = -1"),
+    (["train", "--dim", "6", "--facts", "9", "--max-steps", "-1"], ": max_steps = -1"),
     (["train", "--facts", "9"], "dim"),
     (["decide", "--dim", "6", "--facts", "9", "--rank", "7"], "rank = 7"),
     (["decide", "--dim", "6", "--facts", "9", "--rank", "2", "--largest-margin"], "rank = 2"),
@@ -208,7 +208,7 @@ def test_a_seed_is_refused_where_it_draws_nothing(files):
     assert "--seed" in refused("verify", proof, *own, "--seed", "3")
     # Adam's first weights are drawn, whosever the facts are.
     first, same, other = (
-        answer("train", *own, "--steps", "3", *seed)["loss"]
+        answer("train", *own, "--max-steps", "3", *seed)["loss"]
         for seed in ([], ["--seed", "0"], ["--seed", "1"])
     )
     assert first == same != other

@@ -87,7 +87,7 @@ BAD = [
     ({"solvers": [{"name": "gradient", "steps": 3}]}, "solvers[0].steps = 3", "max_steps"),
     ({"solvers": [{"name": "hebbian", "rate": 3}]}, "solvers[0].rate = 3", "none"),
     ({"solvers": [{"name": "gradient", "max_steps": -1}]}, "solvers[0].max_steps = -1", "at least 0"),
-    ({"solvers": [{"name": "gradient", "dtype": "int8"}]}, "solvers[0].dtype", "'float64'"),
+    ({"solvers": [{"name": "gradient", "dtype": "int8"}]}, "solvers[0].dtype", "float64"),
     ({"solvers": [{"name": "gradient", "until_stored": 1}]}, "solvers[0].until_stored", "true"),
     ({"solvers": [{"name": "cross_entropy", "least_gain": 2}]}, "solvers[0].least_gain = 2", "at most 1"),
     ({"solvers": ["threshold"]}, "facts = [4, 9]", "threshold"),

@@ -1,7 +1,8 @@
-"""A user's module, outside the package: an ensemble, a method and a loss."""
+"""A user's module, outside the package: an ensemble, a method, a loss and a kind of problem."""
 
 import numpy as np
 
+from simonides.problems.problem import SharedProblem
 from simonides.theory.losses import CrossEntropy
 
 
@@ -40,3 +41,21 @@ class Sharper(CrossEntropy):
             self.sharpness * own, self.sharpness * rivals
         )
         return value / self.sharpness, by_own, by_rivals
+
+
+class Silo:
+    """A kind of problem: what the protocol lists and nothing else, passed on from another problem."""
+
+    def __init__(self, problem):
+        self._problem = problem
+
+    def __getattr__(self, name):
+        if name.startswith("_") or name not in dir(SharedProblem):
+            raise AttributeError(name)
+        return getattr(self._problem, name)
+
+    def prefix(self, facts):
+        return Silo(self._problem.prefix(facts))
+
+    def recoded(self, inputs, outputs):
+        return Silo(self._problem.recoded(inputs, outputs))

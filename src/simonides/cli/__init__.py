@@ -9,8 +9,8 @@ TYPE_CHECKING = False  # nothing is imported before main minds Ctrl-C
 if TYPE_CHECKING:
     from typing import Any
 
-_BAD_INPUT = 2
-INTERRUPTED = 130
+_BAD_INPUT = 2  # as shells say that a command was used wrongly
+INTERRUPTED = 130  # 128 and the number of SIGINT, as shells count
 
 
 def main() -> None:

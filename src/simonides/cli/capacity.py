@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
 
 from simonides.cli import options, output
@@ -11,6 +11,10 @@ from simonides.formatting import count
 
 if TYPE_CHECKING:
     from simonides.theory.capacity import Capacity
+    from simonides.theory.setting import Setting
+
+_LEAST_ERROR = 0.05
+"""Of a number of facts, which is shown to one tenth."""
 
 
 @grouped
@@ -52,20 +56,21 @@ def _title(answer: Capacity) -> str:
 
 def _rows(answer: Capacity) -> list[list[str]]:
     setting = answer.setting
+    whole = replace(setting, rank=None)  # the matrix of the Hebbian rule
 
-    def row(name: str, facts: float, stderr: float = 0.0) -> list[str]:
+    def row(name: str, facts: float, setting: Setting, stderr: float = 0.0) -> list[str]:
         return [
             name,
-            count(facts) + (f" ± {count(stderr)}" if stderr else ""),
+            count(facts) + (f" ± {count(stderr)}" if stderr >= _LEAST_ERROR else ""),
             f"{setting.load(facts):.4f}",
             f"{setting.bits_per_parameter(facts):.3f}",
         ]
 
     return [
-        row("best memory, finite size", answer.facts, answer.facts_stderr),
-        row("best memory, leading order", answer.facts_asymptotic),
-        row("Hebbian rule, all facts (even odds)", answer.facts_hebbian),
-        row("Hebbian rule, 99% of the facts", answer.facts_hebbian_fraction),
+        row("best memory, finite size", answer.facts, setting, answer.facts_stderr),
+        row("best memory, leading order", answer.facts_asymptotic, setting),
+        row("Hebbian rule, all facts (even odds)", answer.facts_hebbian, whole),
+        row("Hebbian rule, 99% of the facts", answer.facts_hebbian_fraction, whole),
     ]
 
 

@@ -37,6 +37,7 @@ def decide(
             "--largest-margin", help="Go on to the largest margin, to a relative gap of 0.001."
         ),
     ] = False,
+    max_steps: options.MaxSteps = None,
     time_limit: options.TimeLimit = None,
     tolerance: instance.Tolerance = 1e-9,
     save: Annotated[str | None, typer.Option(help="Write the proof to FILE.npz.")] = None,
@@ -65,6 +66,7 @@ def decide(
             seed=None if method is None else request.seed,
             margin_gap=_MARGIN_GAP if largest_margin else None,
             tolerance=tolerance,
+            max_steps=max_steps,
             time_limit=time_limit,
             watch=watch,
         )
@@ -72,7 +74,7 @@ def decide(
     record = _record(problem, decision, proof)
     record["notes"] = _notes(problem, decision, save, failure)
     words = output.verdict_words(record["verdict"], decision.margin_lower, tolerance)
-    rows = [["verdict", words], *_rows(problem, decision, rank)]
+    rows = [["verdict", words], *_rows(record, rank)]
     output.answer(record, output.storing(problem, rank), rows, as_json=as_json)
     if failure:
         raise failure
@@ -96,12 +98,15 @@ def _saved(decision: Decision, save: str | None) -> tuple[str | None, BaseExcept
 
 
 def _record(problem: Problem, decision: Decision, proof: str | None) -> dict[str, Any]:
+    from simonides.theory.setting import load
+
+    sizes = problem.dim_in, problem.dim_out
     return {
         "verdict": str(decision.verdict),
         "margin_lower": decision.margin_lower,
         "margin_upper": decision.margin_upper,
         "facts": problem.facts,
-        "load": _load(problem),
+        "load": load(problem.facts, *sizes, candidates=problem.candidates),
         "recalled": decision.solution.recalled,
         "told_by": decision.told_by,
         "seconds": decision.seconds,
@@ -111,14 +116,13 @@ def _record(problem: Problem, decision: Decision, proof: str | None) -> dict[str
     }
 
 
-def _rows(problem: Problem, decision: Decision, rank: int | None) -> list[list[str]]:
+def _rows(record: dict[str, Any], rank: int | None) -> list[list[str]]:
     margin = "largest normalised margin" + ("" if rank is None else " at this rank")
     return [
-        [margin, _bracket(decision.margin_lower, decision.margin_upper)],
-        ["facts recalled", f"{decision.solution.recalled:,} of {problem.facts:,}"],
-        ["load", f"{_load(problem):.4f}"],
-        ["steps", f"{decision.solution.steps}"],
-        ["seconds", f"{decision.seconds:.2f}"],
+        [margin, _bracket(record["margin_lower"], record["margin_upper"])],
+        output.recalled(record),
+        ["load", f"{record['load']:.4f}"],
+        *output.effort(record),
     ]
 
 
@@ -142,6 +146,11 @@ def _notes(
         notes.append("All facts are recalled, but some by no more than what rounding may do.")
     if decision.verdict == "not-found":
         notes.append("No weights of this rank were found. That proves nothing: there may be some.")
+    if decision.verdict == "not-storable" and not everything:
+        ending = (
+            f"The weights that recall {decision.solution.recalled:,} are where the proof was found"
+        )
+        notes.append(f"{ending}, not the most that fit: 'simonides capacity' says how many do.")
     if decision.verdict == "not-storable" and decision.told_by is not None:
         notes.append(f"The first {decision.told_by:,} facts alone do not fit, so all do not.")
     if save is not None and failure is None and decision.certificate is None:
@@ -165,12 +174,6 @@ def _contradiction(problem: Problem) -> list[str]:
         f"The inputs of facts {pair[0]} and {pair[1]} are multiples of each other up to rounding"
     )
     return [f"{reason}: no weights store both by a margin above it."]
-
-
-def _load(problem: Problem) -> float:
-    from simonides.theory.setting import load
-
-    return load(problem.facts, problem.dim_in, problem.dim_out, candidates=problem.candidates)
 
 
 def _bracket(lower: float, upper: float) -> str:

@@ -37,6 +37,9 @@ Kind = Annotated[
 TimeLimit = Annotated[
     float | None, typer.Option(help="Seconds after which the best so far is the answer.")
 ]
+MaxSteps = Annotated[
+    int | None, typer.Option(help="Most steps of a search (default: the method's own).")
+]
 Workers = Annotated[
     int | None, typer.Option(help="Processes to share the work (default: one per core).")
 ]

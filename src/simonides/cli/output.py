@@ -121,7 +121,10 @@ def _widths(
         widths[position] -= min(
             max(sum(widths) - spare, 0), max(widths[position] - least[position], 0)
         )
-    widths[0] = max(_NARROWEST_NAMES // 2, min(natural[0], spare - sum(widths[1:])))
+    words = " ".join(columns[0][1:]).split()
+    numbers = [len(word) for word in words if word.lstrip("-")[:1].isdigit()]
+    narrowest = max(_NARROWEST_NAMES // 2, *numbers, 0)
+    widths[0] = max(narrowest, min(natural[0], spare - sum(widths[1:])))
     return [max(width, 1) for width in widths]
 
 
@@ -148,6 +151,16 @@ def storing(problem: Problem, rank: int | None) -> str:
     """Return the title of an answer about storing a problem's facts."""
     bound = "" if rank is None else f" of rank {rank}"
     return f"{problem.facts:,} facts in a {problem.dim_out:,} x {problem.dim_in:,} matrix{bound}"
+
+
+def recalled(record: dict[str, Any]) -> list[str]:
+    """Return the row of how many facts are recalled."""
+    return ["facts recalled", f"{record['recalled']:,} of {record['facts']:,}"]
+
+
+def effort(record: dict[str, Any]) -> list[list[str]]:
+    """Return the rows of what an answer took."""
+    return [["steps", f"{record['steps']:,}"], ["seconds", f"{record['seconds']:.2f}"]]
 
 
 def verdict_words(verdict: str, margin_lower: float, tolerance: float) -> str:

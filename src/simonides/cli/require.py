@@ -39,11 +39,11 @@ def require(
     if criteria.is_named:
         setting = criteria.setting()
         size = f"{setting.dim_out:,} x {setting.dim_in:,}"
-        for name, bound, question, digits in (
-            ("smallest_rank", "rank", smallest_rank, ","),
-            ("largest_margin", "margin", largest_margin, ".4f"),
+        for name, bound, free, question, digits in (
+            ("smallest_rank", "rank", replace(setting, rank=None), smallest_rank, ","),
+            ("largest_margin", "margin", replace(setting, margin=0.0), largest_margin, ".4f"),
         ):
-            needed = "none"
+            needed, answered = "none", free
             try:
                 answer[name] = question(setting, facts)
             except BadArgumentError as refusal:
@@ -52,7 +52,8 @@ def require(
                 notes[name] = f"No {name.replace('_', ' ')} at {size}: {refusal}."
             else:
                 needed = format(answer[name], digits)
-                notes |= deviations(replace(setting, **{bound: answer[name]}), facts)
+                answered = replace(setting, **{bound: answer[name]})
+            notes |= deviations(answered, facts)
             rows.append([f"{name.replace('_', ' ')} at {size}", needed])
     record = {**answer, "notes": list(notes.values())}
     header = ["", "needed"]

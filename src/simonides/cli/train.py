@@ -32,7 +32,7 @@ def train(
         str | None,
         typer.Option(help="Loss to train on by 'gradient', or your own module:Class."),
     ] = None,
-    steps: Annotated[int | None, typer.Option(help="Most steps to take.")] = None,
+    max_steps: options.MaxSteps = None,
     time_limit: options.TimeLimit = None,
     backend: Annotated[
         str, typer.Option(help="'numpy', or 'torch' (gradient only, needs the extra).")
@@ -46,15 +46,13 @@ def train(
     from simonides.solvers.methods import named
 
     method = named(solver, "solver")
-    if steps is not None:
-        steps = arguments.whole("steps", steps, least=0, remedy="pass a step limit")
-    limits = {"max_steps": steps, "time_limit": time_limit}
+    limits = {"max_steps": max_steps, "time_limit": time_limit}
     own = {"backend": None if backend == "numpy" else backend, "loss": loss, **limits}
     chosen: dict[str, Any] = {name: value for name, value in own.items() if value is not None}
     for name, value in chosen.items():
         if name not in method.takes:
-            option = name.removeprefix("max_").replace("_", "-")
-            raise arguments.refuse(option, value, f"left out for {solver}", f"drop --{option}")
+            option = name.replace("_", "-")
+            raise arguments.refuse(name, value, f"left out for {solver}", f"drop --{option}")
     draws = "seed" in method.takes and (solver != "cross_entropy" or rank is not None)
     if request.seed is not None and request.own and not draws:
         raise arguments.refuse("seed", request.seed, "left out: nothing is drawn", "drop --seed")
@@ -63,7 +61,7 @@ def train(
     with live(_line, quiet=as_json) as watch:
         solution = method.solve(problem, rank=rank, watch=watch, seed=request.seed or 0, **chosen)
     record = _record(problem, solution, solver)
-    output.answer(record, output.storing(problem, rank), _rows(problem, solution), as_json=as_json)
+    output.answer(record, output.storing(problem, rank), _rows(record), as_json=as_json)
     output.end(interrupted=solution.interrupted)
 
 
@@ -82,15 +80,14 @@ def _record(problem: Problem, solution: Solution, solver: str) -> dict[str, Any]
     }
 
 
-def _rows(problem: Problem, solution: Solution) -> list[list[str]]:
-    loss = [] if solution.loss is None else [["loss", f"{solution.loss:.6g}"]]
+def _rows(record: dict[str, Any]) -> list[list[str]]:
+    loss = [] if record["loss"] is None else [["loss", f"{record['loss']:.6g}"]]
     return [
-        ["facts recalled", f"{solution.recalled:,} of {problem.facts:,}"],
-        ["accuracy", f"{solution.recalled / problem.facts:.4f}"],
+        output.recalled(record),
+        ["accuracy", f"{record['accuracy']:.4f}"],
         *loss,
-        ["ended", str(solution.status)],
-        ["steps", f"{solution.steps:,}"],
-        ["seconds", f"{solution.seconds:.2f}"],
+        ["ended", record["status"]],
+        *output.effort(record),
     ]
 
 

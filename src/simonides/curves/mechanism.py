@@ -24,12 +24,12 @@ from simonides.theory.spectrum import CapacityLaw, InitialLaw
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)
+_RANK_FRACTIONS = (0.1, 0.25, 0.5, 1.0)  # as in the paper's Figs. 2 and 3
 
 _OVERLAP_SAMPLES, _TRAINED_SAMPLES = 192, 256
 """Any numbers of this order do: bars of two standard errors are drawn, and a curve takes seconds."""
 
-_SEED = 12
+_SEED = 12  # a seed of its own: no two samples of the package share their draws
 
 _MEASURES: dict[str, tuple[str, str, dict[str, Any]]] = {
     "accuracy": ("Recall breaks", "training accuracy", {"ylim": (0, 1.04)}),

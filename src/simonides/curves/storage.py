@@ -31,14 +31,14 @@ from simonides.theory.tail import TailCone, tail_statistical_dimension
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_MARGINS = (0.0, 1.0, 2.0)
+_MARGINS = (0.0, 1.0, 2.0)  # of a rival's standard deviation: none, and up to the largest measured
 _DIMENSIONS = (25, 50, 100, 200, 400, 1024, 4096, 16384, 65536, 262144, 1_000_000)
 """From the smallest that is measured to far beyond those of models."""
 
 _TAIL_SAMPLES = 512
 """Any number from some hundreds does: bars of two standard errors are drawn."""
 
-_SEED = 11
+_SEED = 11  # a seed of its own: no two samples of the package share their draws
 
 
 def price(_dim: int) -> Table:

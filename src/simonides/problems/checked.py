@@ -11,7 +11,7 @@ from simonides import arguments
 from simonides.arrays import Integers, Reals
 from simonides.problems.problem import Problem
 
-_SHORTEST, _LONGEST = 1e-70, 1e70
+SHORTEST, LONGEST = 1e-70, 1e70
 """Products of four such lengths, as in the square of a score, are numbers of double precision."""
 
 _EXACT = 2**53
@@ -80,18 +80,28 @@ def refuse_not_finite(name: str, rows: Reals, *, first: int = 0) -> None:
 
 def refuse_rounded(name: str, rows: NDArray[Any], *, first: int = 0) -> None:
     """Refuse finite numbers, in rows counted from ``first``, that double precision would round."""
+    kind = rows.dtype.kind
     if rows.dtype.itemsize < 8 or rows.dtype == np.float64:
         return
-    whole = rows.dtype.kind in "iu"
-    rounded = (rows > _EXACT) | (rows < -_EXACT) if whole else rows != rows.astype(np.float64)
+    if kind == "O":  # of decimal numbers, fractions and text, the nearest number is meant
+        rounded = np.vectorize(_is_beyond, otypes=[bool])(rows)
+    else:
+        rounded = _is_beyond(rows) if kind in "iu" else rows != rows.astype(np.float64)
     if rounded.any():
         row, column = (int(place) for place in np.argwhere(rounded)[0])
         raise arguments.refuse(
             f"{name}[{first + row}, {column}]",
-            rows[row, column].item(),
+            rows[row : row + 1, column].tolist()[0],
             "a number that double precision holds",
             "rounding could make two of them one: shift or scale them, and convert to float64",
         )
+
+
+def _is_beyond(number: Any) -> Any:
+    """Return whether this is a whole number, or which of an array are, that double precision may round."""
+    if not isinstance(number, np.ndarray | np.integer | int):
+        return False
+    return (number > _EXACT) | (number < -_EXACT)
 
 
 def refuse_odd_sizes(name: str, rows: Reals, *, first: int = 0) -> None:
@@ -108,10 +118,10 @@ def _largest(rows: Reals) -> Reals:
 
 def _refuse_odd(name: str, lengths: Reals, first: int | None) -> None:
     # Squares and products of lengths in this range neither overflow nor underflow.
-    odd = np.flatnonzero((lengths > _LONGEST) | ((lengths < _SHORTEST) & (lengths > 0)))
+    odd = np.flatnonzero((lengths > LONGEST) | ((lengths < SHORTEST) & (lengths > 0)))
     if odd.size:
         row = int(odd[0])
-        condition = f"zero, or of a size from {_SHORTEST:g} to {_LONGEST:g}"
+        condition = f"zero, or of a size from {SHORTEST:g} to {LONGEST:g}"
         named = name if first is None else f"{name}[{first + row}]"
         raise arguments.refuse(named, float(lengths[row]), condition, "rescale it")
 
@@ -147,6 +157,19 @@ def sizes(facts: object, dim_in: object, dim_out: object, candidates: object) ->
         "dim_out": arguments.whole("dim_out", dim_out, remedy="pass the output dimension"),
         "candidates": arguments.candidates(max(facts, 2) if candidates is None else candidates),
     }
+
+
+def truth(name: str, value: object) -> bool:
+    """Return ``value`` if it is True or False."""
+    if not isinstance(value, bool | np.bool_):
+        raise arguments.refuse(name, value, "true or false", "choose one")
+    return bool(value)
+
+
+def problem(value: object) -> None:
+    """Refuse what is no problem: even the facts that a rule streams can do these two."""
+    remedy = "pass a problem such as OriginalProblem(inputs, outputs)"
+    arguments.able("problem", value, ("images", "recall"), remedy)
 
 
 def weights(name: str, value: object, problem: Problem) -> Reals:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simonides import arguments
 from simonides.arrays import Integers, Reals, Singles
+from simonides.problems import checked
 from simonides.problems.scan import (
     Pairs,
     Precision,
@@ -72,18 +73,15 @@ class DecoupledProblem(Scanned):
     vectors: VectorLaw = GAUSSIAN
 
     def __post_init__(self) -> None:
-        remedies = {
-            "facts": (1, "pass the number of facts"),
-            "dim_in": (1, "pass the input dimension"),
-            "dim_out": (1, "pass the output dimension"),
-            "candidates": (2, "a fact competes with at least one rival output"),
-            "seed": (0, "pass the integer to reproduce it by"),
-            "in_memory_bytes": (0, "pass 0 to draw outputs anew on every pass"),
-        }
-        for name, (least, remedy) in remedies.items():
-            value = arguments.whole(name, getattr(self, name), least=least, remedy=remedy)
+        kept = checked.sizes(self.facts, self.dim_in, self.dim_out, self.candidates)
+        kept["seed"] = arguments.seed(self.seed)
+        remedy = "pass 0 to draw outputs anew on every pass"
+        kept["in_memory_bytes"] = arguments.whole(
+            "in_memory_bytes", self.in_memory_bytes, least=0, remedy=remedy
+        )
+        for name, value in kept.items():
             object.__setattr__(self, name, value)
-        if self.all_compete and self.candidates != max(self.facts, 2):
+        if checked.truth("all_compete", self.all_compete) and self.candidates != max(self.facts, 2):
             raise arguments.refuse(
                 "candidates",
                 self.candidates,
@@ -102,14 +100,8 @@ class DecoupledProblem(Scanned):
         seed: int,
     ) -> DecoupledProblem:
         """Return an instance; as many candidates as facts, and at least two, unless said otherwise."""
-        return cls(
-            facts,
-            dim_in,
-            dim_in if dim_out is None else dim_out,
-            max(facts, 2) if candidates is None else candidates,
-            seed,
-            all_compete=candidates is None,
-        )
+        facts, dim_in, dim_out, number = checked.sizes(facts, dim_in, dim_out, candidates).values()
+        return cls(facts, dim_in, dim_out, number, seed, all_compete=candidates is None)
 
     @cached_property
     def inputs(self) -> Reals:

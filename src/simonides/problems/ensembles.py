@@ -3,14 +3,20 @@
 An ensemble is a law of vectors and a law of targets, written with a plus: ``unit``, ``student(degrees=4)``,
 ``sparse+zipf(exponent=1.5)``, ``balanced``. What is left out is ``gaussian``, and ``identity``. A name
 with a colon is a function of your own, ``mymodule:draw``.
+
+Examples
+--------
+>>> from simonides import ensembles
+>>> list(ensembles.TARGETS)
+['identity', 'random', 'balanced', 'zipf']
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, get_args
 
 import numpy as np
 
@@ -21,8 +27,9 @@ from simonides.problems.calls import Option, called, written
 from simonides.problems.decoupled import DecoupledProblem
 from simonides.problems.original import OriginalProblem
 from simonides.problems.vectors import VECTORS, Interval, NamedLaw, VectorLaw
+from simonides.theory.setting import ProblemKind
 
-PROBLEMS = ("original", "decoupled")
+PROBLEMS: tuple[str, ...] = get_args(ProblemKind)
 """The kinds of problem: outputs shared by all inputs, or each input's own."""
 
 
@@ -142,14 +149,12 @@ class Ensemble:
         dim_out = dim_in if dim_out is None else dim_out
         self.check(problem, candidates)
         if problem == "decoupled":
-            number = max(facts, 2) if candidates is None else candidates
-            return DecoupledProblem(
-                *(facts, dim_in, dim_out, number, seed),
-                all_compete=candidates is None,
-                vectors=VectorLaw(self.name, self.options),  # type: ignore[arg-type]
-            )
+            law = VectorLaw(self.name, self.options)  # type: ignore[arg-type]
+            shape = facts, dim_in, dim_out
+            plain = DecoupledProblem.gaussian(*shape, candidates=candidates, seed=seed)
+            return replace(plain, vectors=law)
         sizes = checked.sizes(facts, dim_in, dim_out, candidates)
-        seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
+        seed = arguments.seed(seed)
         if self.own:
             inputs, outputs, targets = self._nested(sizes, candidates, seed)
             if targets is not None and candidates is None:
@@ -174,8 +179,7 @@ class Ensemble:
 
     def check(self, problem: str, candidates: int | None) -> None:
         """Refuse a kind of problem, or candidates, that this ensemble does not go with."""
-        if problem not in PROBLEMS:
-            raise arguments.refuse("problem", problem, "'original' or 'decoupled'", "choose one")
+        arguments.one_of("problem", problem, PROBLEMS)
         if problem == "decoupled" and (self.own or self.targets != "identity"):
             raise arguments.refuse(
                 "ensemble",
@@ -281,6 +285,7 @@ def ensemble(text: str | Ensemble) -> Ensemble:
     """
     if isinstance(text, Ensemble):
         return text
+    arguments.instance("ensemble", text, str, "pass the name of a law, such as 'gaussian'")
     laws: dict[str, tuple[str, Mapping[str, Option]]] = {}
     for part in re.split(r"\+(?![^()]*\))", text):
         law = called("ensemble", part)

@@ -115,7 +115,7 @@ class OriginalProblem(Scanned):
         facts of the same seed, with the same candidates, are the same facts and further ones.
         """
         facts, dim_in, dim_out, number = checked.sizes(facts, dim_in, dim_out, candidates).values()
-        seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
+        seed = arguments.seed(seed)
         of_inputs, of_outputs, of_targets = np.random.default_rng(seed).spawn(3)
         shared = of_targets.integers(number, size=max(facts - number, 0))
         targets = np.append(np.arange(min(facts, number)), shared)

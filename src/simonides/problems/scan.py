@@ -265,10 +265,12 @@ class Screen:
 class Allowance:
     """Close pairs that any pass may collect, where memory is limited: they are what grows.
 
-    A search has ``begun`` once a state was within it, and ``exceeded`` it if one would not have been.
+    A training, which has memory of its own, may remember steps in so many ``bytes``. A search has
+    ``begun`` once a state was within it, and ``exceeded`` it if one would not have been.
     """
 
     pairs: float = np.inf
+    bytes: float = np.inf
     begun: bool = False
     exceeded: bool = False
 

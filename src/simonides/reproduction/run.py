@@ -17,7 +17,6 @@ from threadpoolctl import threadpool_limits
 from simonides import __version__, arguments
 from simonides.curves.catalogue import CURVES
 from simonides.curves.table import Table
-from simonides.experiments.local import deadline_after
 from simonides.experiments.spec import Spec
 from simonides.experiments.sweep import Tally, rows
 from simonides.experiments.sweep import run as run_sweep
@@ -108,7 +107,7 @@ def reproduce(
     drawn = chosen(figures)
     if workers is not None:
         workers = arguments.whole("workers", workers, remedy="pass the number of processes")
-    deadline = deadline_after(time_limit)
+    deadline = arguments.deadline(time_limit)
     checked_folder(out)
     report = _enter(out, plan, drawn)
     folders = sum(len(plan.sweeps[sweep]) for sweep in sweeps_for(drawn))

@@ -168,8 +168,8 @@ def std_of_beta(beta: float, dim: int, tokens: float) -> float:
     0.0361
     """
     beta = _gain("beta", beta)
-    dim = arguments.whole("dim", dim, remedy="pass the embedding dimension")
-    return math.sqrt(beta / dim * math.sqrt(math.log(checked_tokens(tokens))))
+    dim, root = _size(dim, tokens)
+    return math.sqrt(beta / dim * root)
 
 
 def beta_of_std(std: float, dim: int, tokens: float, *, key_std: float | None = None) -> float:
@@ -179,10 +179,8 @@ def beta_of_std(std: float, dim: int, tokens: float, *, key_std: float | None = 
     ----------
     std : float
         Of the query weights.
-    dim : int
-        Embedding dimension.
-    tokens : float
-        Length of the context.
+    dim, tokens
+        As in ``std_of_beta``.
     key_std : float, optional
         Of the key weights. Default: the same.
 
@@ -202,8 +200,14 @@ def beta_of_std(std: float, dim: int, tokens: float, *, key_std: float | None = 
     """
     std = _gain("std", std)
     key_std = std if key_std is None else _gain("key_std", key_std)
+    dim, root = _size(dim, tokens)
+    return dim * std * key_std / root
+
+
+def _size(dim: int, tokens: float) -> tuple[int, float]:
+    """Return the dimension, and the square root of the logarithm of the context's length."""
     dim = arguments.whole("dim", dim, remedy="pass the embedding dimension")
-    return dim * std * key_std / math.sqrt(math.log(checked_tokens(tokens)))
+    return dim, math.sqrt(math.log(checked_tokens(tokens)))
 
 
 def _gain(name: str, value: float) -> float:

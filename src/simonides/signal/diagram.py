@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 import warnings
 from collections.abc import Iterable
@@ -13,7 +12,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.arrays import Integers, Reals
-from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture, check_architecture
 from simonides.signal.maps.forward import Gains
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome
@@ -125,10 +124,8 @@ def trainability_diagram(
         A name and its values.
     method : {"table", "exact", "asymptotic"}
         As in ``propagate``. Each number of tokens needs its table, which takes seconds the first time.
-    finite_width : bool
-        Whether to add the leading corrections in the head dimension and the dimension.
-    thresholds : ClassThresholds, optional
-        Where trainable ends.
+    finite_width, thresholds
+        As in ``propagate``.
     time_limit : float, optional
         Seconds after which no further rows are begun; the diagram is then of those that are done.
 
@@ -156,9 +153,8 @@ def trainability_diagram(
     >>> print(*diagram.names()[1], sep=", ")
     trainable, entropy collapse
     """
-    x_axis, y_axis = (
-        axis if isinstance(axis, Axis) else Axis.of(*axis) for axis in (x_axis, y_axis)
-    )
+    check_architecture(architecture)
+    x_axis, y_axis = _axis("x_axis", x_axis), _axis("y_axis", y_axis)
     if set(_fields(x_axis.name)) & set(_fields(y_axis.name)):
         raise arguments.refuse(
             "y_axis", y_axis.name, f"another than x_axis, {x_axis.name}", "vary two things"
@@ -171,12 +167,7 @@ def trainability_diagram(
         if axis.name in CONTINUOUS:
             values = np.array(axis.values, dtype=float).reshape(shape)
             varied |= dict.fromkeys(_fields(axis.name), values)
-    deadline = math.inf
-    if time_limit is not None:
-        remedy = "pass a number of seconds"
-        deadline = time.monotonic() + arguments.real(
-            "time_limit", time_limit, least=0, remedy=remedy
-        )
+    deadline = arguments.deadline(time_limit)
     columns: dict[str, Any] = {}
     notes: dict[str, None] = {}
     ends: list[str] = []
@@ -214,6 +205,16 @@ def _points(ways: Ways) -> dict[str, Any]:
         "gradient": ways.gradients.tokens[0],
         "frozen_layer": np.where(frozen.any(axis=0), frozen.argmax(axis=0) + 1, 0),
     }
+
+
+def _axis(argument: str, axis: Any) -> Axis:
+    if isinstance(axis, Axis):
+        return axis
+    if not isinstance(axis, tuple | list) or len(axis) != 2 or not isinstance(axis[1], Iterable):
+        raise arguments.refuse(
+            argument, axis, "a name and values", 'pass, say, ("beta", [0.5, 1, 2])'
+        )
+    return Axis.of(*axis)
 
 
 def _parts(axis: Axis, together: int) -> list[tuple[slice, dict[str, Any]]]:

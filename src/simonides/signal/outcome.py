@@ -84,7 +84,8 @@ def classes(
     over that at the last. Collapse comes before gradients, rank before entropy: a network can fail
     in several ways, and the first hides the others.
     """
-    limits = thresholds or ClassThresholds()
+    limits = ClassThresholds() if thresholds is None else thresholds
+    arguments.instance("thresholds", limits, ClassThresholds, "pass one, or leave it out")
     with np.errstate(divide="ignore"):
         # A gradient beyond the largest number has exploded, whatever became of it since.
         decades = np.log10(np.where(np.isfinite(gain), gain, np.inf))

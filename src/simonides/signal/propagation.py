@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from dataclasses import astuple, dataclass, replace
 from operator import attrgetter
 from typing import Literal, NamedTuple, get_args
@@ -16,7 +16,7 @@ from simonides.arrays import Integers, Reals, Truths
 from simonides.signal.attention.asymptotic import asymptotic_statistics, at_finite_width
 from simonides.signal.attention.softmax import AttentionStatistics, attention_statistics
 from simonides.signal.attention.table import attention_table
-from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture, check_architecture
 from simonides.signal.maps.backward import FullMask, Gradients, gradients
 from simonides.signal.maps.causal import CausalMask
 from simonides.signal.maps.forward import BlockState, Gains, Statistics, run
@@ -111,6 +111,7 @@ def propagate(
     >>> print(f"{way.cosine[-1]:.3f}: {way.outcome}")
     0.985: trainable
     """
+    check_architecture(architecture)
     gains = Gains.of(architecture)
     if betas is not None:
         gains = replace(gains, beta=_checked(betas, architecture.layers))
@@ -209,9 +210,10 @@ def _one_by_one(tokens: int) -> Statistics:
 
 
 def _checked(betas: Sequence[float], layers: int) -> Reals:
+    remedy = "pass one strength of the scores for each layer"
+    arguments.instance("betas", betas, Sized, remedy)
     if len(betas) != layers:
         raise arguments.refuse(
             "betas", len(betas), f"as many as there are layers, {layers}", "give each layer one"
         )
-    remedy = "pass one strength of the scores for each layer"
     return np.array([arguments.real("betas", beta, least=0, remedy=remedy) for beta in betas])

@@ -12,7 +12,7 @@ import numpy as np
 from simonides import arguments
 from simonides.arrays import Reals, Truths
 from simonides.signal.critical import critical_beta, std_of_beta
-from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture, check_architecture
 from simonides.signal.maps.forward import Gains, run
 from simonides.signal.notes import PoorTheoryWarning
 from simonides.signal.propagation import Propagation, propagate, statistics_of
@@ -96,6 +96,7 @@ def recommend(
     >>> round(advice.architecture.beta, 3), round(advice.std, 3)
     (0.745, 0.139)
     """
+    check_architecture(architecture)
     safety = arguments.fraction("safety", safety, remedy="pass a fraction, 0.5 by default")
     remedy = "it lies between the cosine of the input and 1"
     target = arguments.between("target", target, architecture.cosine, 1, remedy=remedy)

@@ -12,6 +12,12 @@ method may be written behind its name, as in ``gradient(learning_rate=0.1)`` or 
 ``threads`` how many to use, or None
 ``watch``   to be called with the :class:`~simonides.solvers.solution.Progress` of each step, or None
 ========== =====================================================
+
+Examples
+--------
+>>> from simonides import methods
+>>> [name for name, method in methods.METHODS.items() if method.bounds_rank]
+['cross_entropy', 'gradient', 'low_rank', 'feasibility']
 """
 
 from __future__ import annotations
@@ -21,7 +27,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 from simonides import arguments
 from simonides.problems import checked
@@ -35,6 +41,7 @@ from simonides.solvers.solution import Solution, Status, Verdict
 from simonides.solvers.training.cross_entropy import cross_entropy
 from simonides.solvers.training.gradient import gradient
 from simonides.solvers.training.mean_loss import loss_named
+from simonides.solvers.training.softmax import Precision
 
 if TYPE_CHECKING:
     from simonides.problems.problem import Problem
@@ -84,11 +91,6 @@ class Method:
         """Whether the function takes options of any name."""
         parameters = inspect.signature(self.function).parameters.values()
         return any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
-
-    @property
-    def warm_starts(self) -> bool:
-        """Whether it can start from given weights."""
-        return "start" in self.takes
 
     def solve(self, problem: Problem, **options: Any) -> Solution:
         """Store facts; options of the caller's that the method does not take are left out."""
@@ -161,20 +163,13 @@ def _real(remedy: str, *, positive: bool = True, most: float = math.inf) -> Chec
     )
 
 
-def _truth(name: str, value: object) -> bool:
-    if not isinstance(value, bool):
-        raise arguments.refuse(name, value, "true or false", "choose one")
-    return value
-
-
 def _loss(_name: str, value: object) -> str:
     loss_named(value)
     return str(value)
 
 
 def _precision(name: str, value: object) -> str:
-    if value not in ("float32", "float64"):
-        raise arguments.refuse(name, value, "'float32' or 'float64'", "choose one")
+    arguments.one_of(name, value, get_args(Precision))
     return str(value)
 
 
@@ -197,7 +192,7 @@ METHODS: dict[str, Method] = {
             {
                 "max_steps": _STEPS,
                 "tolerance": _TOLERANCE,
-                "until_stored": _truth,
+                "until_stored": checked.truth,
                 "least_gain": _real("pass a share of the loss", positive=False, most=1),
             },
             bounds_rank=True,
@@ -213,7 +208,7 @@ METHODS: dict[str, Method] = {
                 "warm_up": _whole(0, "pass a number of steps"),
                 "scale": _real("pass a standard deviation"),
                 "dtype": _precision,
-                "until_stored": _truth,
+                "until_stored": checked.truth,
                 "loss": _loss,
             },
             bounds_rank=True,

@@ -22,7 +22,7 @@ from simonides.theory.hebbian import LOAD_ALL, all_recalled_probability
 from simonides.theory.setting import Setting
 from simonides.theory.setting import load as load_of
 
-_SEED = 44
+_SEED = 44  # a seed of its own: no two samples of the package share their draws
 
 _HIGHEST_HEBBIAN_LOAD = 0.41
 """Of the grid on which the rule's threshold is sought: beyond it the chance to recall all is nil."""

@@ -42,7 +42,7 @@ _VOLUME_DIM, _VOLUME_FACTS = 4, (2, 3, 4)
 _VOLUME_BATCH = 20_000
 """Draws at a time, which keeps arrays at some ten megabytes."""
 
-_VOLUME_SEED, _GAUSSIAN_SEED = 42, 43
+_VOLUME_SEED, _GAUSSIAN_SEED = 42, 43  # of their own, as all samples have
 
 _GAUSSIAN_DRAWS = 100
 """Gaussian matrices, of which sets are formed again and again: seconds at d = 200."""

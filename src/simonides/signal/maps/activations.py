@@ -123,15 +123,16 @@ ACTIVATIONS = {
 """By name; add your own, or name it ``module:object``."""
 
 
-def activation_named(name: str) -> Activation:
+def activation_named(name: object) -> Activation:
     """Return the activation of a name, or of ``module:object``.
 
     >>> activation_named("relu").name
     'relu'
     """
-    if name in ACTIVATIONS:
-        return ACTIVATIONS[name]
-    activation = arguments.imported("activation", name) if ":" in name else None
+    text = name if isinstance(name, str) else ""
+    if text in ACTIVATIONS:
+        return ACTIVATIONS[text]
+    activation = arguments.imported("activation", text) if ":" in text else None
     if not isinstance(activation, Activation):
         choices = ", ".join(map(repr, (*ACTIVATIONS, None)))
         raise arguments.refuse(

@@ -155,3 +155,9 @@ class Architecture:
     def score_gain(self) -> float:
         """Gain σ_Q² = σ_K² of the query and key weights."""
         return self.beta * math.sqrt(math.log(self.tokens))
+
+
+def check_architecture(value: object) -> None:
+    """Refuse what is no architecture."""
+    remedy = "pass one such as Architecture(tokens=512, dim=768, layers=24)"
+    arguments.instance("architecture", value, Architecture, remedy)

@@ -21,7 +21,7 @@ import numpy as np
 from simonides import arguments
 from simonides.arrays import Reals
 from simonides.signal.attention.softmax import row_moments
-from simonides.signal.maps.architecture import Architecture
+from simonides.signal.maps.architecture import Architecture, check_architecture
 from simonides.signal.networks.network import draw_weights, normalised, run_block
 from simonides.signal.outcome import OUTCOMES, ClassThresholds, Outcome, classes
 from simonides.threads import in_turn
@@ -124,9 +124,12 @@ def simulate_each(
 
     Their products are too small to be worth sharing one among threads.
     """
-    networks, seeds = list(architectures), list(seeds)
-    if backend not in ("numpy", "torch"):
-        raise arguments.refuse("backend", backend, "'numpy' or 'torch'", "choose one")
+    networks = list(architectures)
+    for network in networks:
+        check_architecture(network)
+    arguments.instance("seeds", seeds, Iterable, "pass integers, each for a network")
+    seeds = [arguments.seed(seed) for seed in seeds]
+    arguments.one_of("backend", backend, ("numpy", "torch"))
     if len(seeds) < 2:
         raise arguments.refuse(
             "seeds", len(seeds), "at least two", "a standard error needs two networks"

@@ -25,10 +25,10 @@ _NAMES = ("post-norm", "pre-norm", "centred post-norm", "centred pre-norm")
 
 
 def _claim(
-    name: str, statement: str, paper: str, found: str, verdict: Agreement, data: str
+    name: str, statement: str, paper: str, finding: str, verdict: Agreement, data: str
 ) -> PaperClaim:
     return PaperClaim(
-        name, statement, paper, found, verdict, data, CRITERIA[name].words, topic="signal"
+        name, statement, paper, finding, verdict, data, CRITERIA[name].words, topic="signal"
     )
 
 

@@ -24,7 +24,7 @@ from simonides.signal.paper import pictures
 from simonides.signal.paper.scales import FIRST_FIGURE, PLACEMENT
 from simonides.signal.propagation import Method, Propagation, propagate
 
-_TOKENS = (64, 512, 8192)
+_TOKENS = (64, 512, 8192)  # a short text, BERT's context, a long one: the limit is far off for all
 _SEEDS = range(4)
 """Of the networks beside a curve: enough for an error bar, few enough to draw it in seconds."""
 

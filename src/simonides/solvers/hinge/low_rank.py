@@ -76,14 +76,8 @@ def low_rank(
         Inner dimension of the factors. Default: the largest a matrix of this shape has.
     start : array (dim_out, dim_in), optional
         Weights whose truncated singular value decomposition to start from. Default: the Hebbian ones.
-    max_steps : int
-        Most steps to take.
-    time_limit : float, optional
-        Seconds after which the best so far is returned. So it is when interrupted.
-    threads : int, optional
-        Threads to use; the answer does not depend on it.
-    watch : callable, optional
-        Called with the :class:`Progress` of every step.
+    max_steps, time_limit, threads, watch
+        As in :func:`simonides.decide`.
 
     Returns
     -------
@@ -102,6 +96,7 @@ def low_rank(
     >>> solution.recalled, solution.factors[0].shape
     (20, (12, 6))
     """
+    checked.problem(problem)
     rank = checked.rank(min(problem.dim_in, problem.dim_out) if rank is None else rank, problem)
     limits = Limits(max_steps, time_limit)
     start = None if start is None else checked.weights("start", start, problem)

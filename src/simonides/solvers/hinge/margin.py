@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
+from simonides.problems import checked
 from simonides.solvers.driver import Limits, Report, drive
 from simonides.solvers.hinge.feasibility import HEADROOM, feasibility, newton_step
 from simonides.solvers.hinge.hinge import Hinge, HingeProblem
@@ -67,18 +68,8 @@ def maximum_margin(
         The facts.
     gap : float
         Relative gap between the bounds at which to end.
-    start : array (dim_out, dim_in), optional
-        Weights whose direction to start from.
-    tolerance : float
-        Normalised margin that counts as none.
-    max_steps : int
-        Most steps to take.
-    time_limit : float, optional
-        Seconds after which the best so far is returned. So it is when interrupted.
-    threads : int, optional
-        Threads to use; the answer does not depend on it.
-    watch : callable, optional
-        Called with the :class:`Progress` of every step.
+    start, tolerance, max_steps, time_limit, threads, watch
+        As in :func:`simonides.decide`.
 
     Returns
     -------
@@ -98,6 +89,7 @@ def maximum_margin(
     >>> solution.margin_upper / solution.margin_lower < 1.01
     True
     """
+    checked.problem(problem)
     gap = arguments.fraction("gap", gap, remedy="pass a relative gap such as 1e-3")
     options: Any = {"max_steps": max_steps, "threads": threads, "watch": watch}
     stored = feasibility(

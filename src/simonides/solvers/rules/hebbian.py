@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.problems import checked
 from simonides.solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -31,7 +32,12 @@ def hebbian(problem: Problem) -> Solution:
     Returns
     -------
     Solution
-        The weights, the sum over facts of target times input, and what they recall.
+        The weights, the mean over facts of target times input, and what they recall.
+
+    Raises
+    ------
+    BadArgumentError
+        For what is no problem.
 
     Examples
     --------
@@ -39,6 +45,7 @@ def hebbian(problem: Problem) -> Solution:
     >>> hebbian(OriginalProblem.gaussian(10, 40, seed=0)).recalled
     10
     """
+    checked.problem(problem)
     began = time.perf_counter()
     solution = Solution.of_weights(problem, hebbian_weights(problem), Status.STOPPED)
     return replace(solution, steps=1, seconds=time.perf_counter() - began)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simonides import arguments
+from simonides.problems import checked
 from simonides.solvers.solution import Solution, Status
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def pseudo_inverse(problem: Problem, *, ridge: float = 0.0) -> Solution:
     >>> pseudo_inverse(OriginalProblem.gaussian(20, 20, seed=0)).recalled
     20
     """
+    checked.problem(problem)
     began = time.perf_counter()
     weights = pseudo_inverse_weights(problem, ridge=ridge)
     solution = Solution.of_weights(problem, weights, Status.CONVERGED)

@@ -103,14 +103,8 @@ def cross_entropy(
         Of these columns.
     tolerance : float
         Length of the gradient over that of its terms at which it counts as zero.
-    max_steps : int
-        Most steps to take.
-    time_limit : float, optional
-        Seconds after which the best so far is returned. So it is when interrupted.
-    threads : int, optional
-        Threads to use; the answer does not depend on it.
-    watch : callable, optional
-        Called with the :class:`Progress` of every step.
+    max_steps, time_limit, threads, watch
+        As in :func:`simonides.decide`.
     until_stored : bool
         Whether to end once every fact is recalled.
     least_gain : float
@@ -133,14 +127,16 @@ def cross_entropy(
     >>> cross_entropy(OriginalProblem.gaussian(40, 12, seed=0)).recalled
     40
     """
+    checked.problem(problem)
     rank = None if rank is None else checked.rank(rank, problem)
-    seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
+    seed = arguments.seed(seed)
     tolerance = arguments.positive(
         "tolerance", tolerance, remedy="pass a small number such as 1e-7"
     )
     least_gain = arguments.real(
         "least_gain", least_gain, least=0, most=1, remedy="pass a share of the loss such as 1e-4"
     )
+    until_stored = checked.truth("until_stored", until_stored)
     limits = Limits(max_steps, time_limit)
     start = None if start is None else checked.weights("start", start, problem)
     with crew(threads) as each:

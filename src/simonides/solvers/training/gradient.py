@@ -10,7 +10,7 @@ import math
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, cast, get_args
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from simonides.problems import checked
 from simonides.solvers.driver import Limits, Report, drive
 from simonides.solvers.solution import Solution, Status
 from simonides.solvers.training.mean_loss import loss_named, mean_loss
+from simonides.solvers.training.softmax import Precision
 from simonides.theory.losses import CrossEntropy
 from simonides.threads import crew
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from simonides.problems.problem import Problem
     from simonides.solvers.solution import Progress
     from simonides.solvers.training.mean_loss import MeanLoss
-    from simonides.solvers.training.softmax import Floats, MeanCrossEntropy, Precision
+    from simonides.solvers.training.softmax import Floats, MeanCrossEntropy
     from simonides.theory.losses import TrainableLoss
 
 MEMORY = (0.9, 0.999)
@@ -42,7 +43,6 @@ _RATE, _RATE_OF_LAYERS = 0.1, 0.03
 """Did best of the rates tried at dimensions 25 and 50; ``gradient`` says what others do."""
 
 _BACKENDS = ("numpy", "torch")
-_PRECISIONS = ("float32", "float64")
 
 
 def gradient(
@@ -63,7 +63,7 @@ def gradient(
     until_stored: bool = True,
     watch: Callable[[Progress], None] | None = None,
 ) -> Solution:
-    """Train by full-batch gradient descent with Adam, as the paper does.
+    """Train by full-batch gradient descent with Adam, as the paper does on the cross-entropy (eq. A.1).
 
     The paper leaves ``learning_rate``, ``scale`` and ``warm_up`` open. The defaults did best at dimensions
     25 and 50 and 5,000 steps. Beyond capacity they do not matter: rates from 0.003 to 0.1, scales from
@@ -85,14 +85,8 @@ def gradient(
         Of the first weights.
     learning_rate : float, optional
         The largest step. Default: 0.1, with two layers 0.03.
-    max_steps : int
-        Most steps to take.
-    time_limit : float, optional
-        Seconds after which the best so far is returned. So it is when interrupted.
-    threads : int, optional
-        Threads to use; the answer does not depend on it.
-    watch : callable, optional
-        Called with the :class:`Progress` of every step.
+    max_steps, time_limit, threads, watch
+        As in :func:`simonides.decide`.
     warm_up : int
         Steps over which the rate rises.
     scale : float
@@ -120,11 +114,13 @@ def gradient(
     >>> gradient(OriginalProblem.gaussian(20, 12, seed=0), max_steps=500).recalled
     20
     """
+    checked.problem(problem)
     rank = None if rank is None else checked.rank(rank, problem)
     objective = loss_named(loss)
+    arguments.one_of("backend", backend, _BACKENDS, "numpy needs no extra")
     if backend == "torch" and type(objective) is not CrossEntropy:
         raise arguments.refuse("loss", loss, "'cross_entropy' with torch", "drop the backend")
-    seed = arguments.whole("seed", seed, least=0, remedy="pass the integer to reproduce it by")
+    seed = arguments.seed(seed)
     if learning_rate is None:
         learning_rate = _RATE if rank is None else _RATE_OF_LAYERS
     rate = arguments.positive("learning_rate", learning_rate, remedy="pass the largest step")
@@ -132,12 +128,11 @@ def gradient(
     scale = arguments.real(
         "scale", scale, least=0, open_least=rank is not None, remedy="pass a standard deviation"
     )
-    if backend not in _BACKENDS:
-        raise arguments.refuse("backend", backend, f"one of {_BACKENDS}", "numpy needs no extra")
-    if dtype not in _PRECISIONS:
-        raise arguments.refuse("dtype", dtype, f"one of {_PRECISIONS}", "pass its name")
-    if backend == "numpy" and device != "cpu":
-        raise arguments.refuse("device", device, "cpu with numpy", "pass backend='torch'")
+    until_stored = checked.truth("until_stored", until_stored)
+    dtype = cast("Precision", getattr(dtype, "name", dtype))  # of a type of NumPy's
+    arguments.one_of("dtype", dtype, get_args(Precision))
+    if backend == "numpy":
+        arguments.one_of("device", device, ("cpu",), "or pass backend='torch'")
     rng, shape = np.random.default_rng(seed), (problem.dim_out, problem.dim_in)
     shapes = [shape] if rank is None else [(rows, rank) for rows in shape]
     layers = tuple(scale * rng.standard_normal(shape) for shape in shapes)

@@ -12,11 +12,16 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 
+from simonides.problems.scan import ALLOWANCE, Allowance
+
 if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 PAIRS = 30
 """Steps remembered: their products cost little beside a pass over all scores."""
+
+_LEAST_PAIRS = 3
+"""Steps remembered where memory is limited: with none it would be steepest descent."""
 
 _SUFFICIENT_DECREASE = 1e-4
 _SUFFICIENT_FLATTENING = 0.9
@@ -82,6 +87,9 @@ class RecentSteps:
             curvature = float(step @ change)
             # Slopes of a vanishing loss are so small that their squares are zero.
             if curvature > 0 and float(change @ change) > 0:
+                room = ALLOWANCE.get(Allowance()).bytes / (2 * step.nbytes)
+                while len(self._pairs) >= max(_LEAST_PAIRS, room):
+                    self._pairs.popleft()
                 self._pairs.append(_Pair(step, change, curvature))
         return moved
 
