@@ -118,7 +118,8 @@ def bytes_streamed(facts: Facts, recipe: Recipe) -> int:
         dim_in, dim_out
     )
     scored = _block(rows, _ARRAYS_OF_SCORES * (dim_in + dim_out + candidates))
-    return int(16 * facts.outputs.size + max(kept + _BYTES_PER_FACT * rows, 8 * read + scored))
+    # What blocks gave back may still be the process's when the copy is made: malloc keeps it, or does not.
+    return int(16 * facts.outputs.size + 8 * read + max(kept + _BYTES_PER_FACT * rows, scored))
 
 
 def _block(rows: int, width: int) -> int:
