@@ -175,7 +175,7 @@ def test_facts_beyond_capacity_are_refused_with_the_capacity(question, setting):
     with pytest.raises(ValueError, match="facts") as error:
         question(setting, beyond)
     message = str(error.value)
-    assert message.startswith(f"facts = {beyond} must be at most the capacity, {most:.1f}")
+    assert message.startswith(f"facts = {beyond} must be at most the capacity, {most:,.1f}")
     assert "store fewer, or take a square matrix of dimension " in message
     question(setting, math.floor(most))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import pairwise
 
 TYPE_CHECKING = False  # nothing is imported before main minds Ctrl-C
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def _run() -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
     except usage_error as error:
-        print_error(f"{error.format_message().rstrip('.')}: see '{_command()} --help'")
+        print_error(f"{_misuse(error)}: see '{_command()} --help'")
     except BadArgumentError as error:
         print_error(str(error))
     except OSError as error:
@@ -68,6 +69,15 @@ def _run() -> int:
             raise
         code = INTERRUPTED
     return code
+
+
+def _misuse(error: Any) -> str:
+    """Say what was used wrongly, with the value, which not every parser names."""
+    text: str = error.format_message().rstrip(".")
+    names = getattr(getattr(error, "param", None), "opts", ())
+    words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
+    values = [value for name, value in pairwise(words) if name in names]
+    return f"{text} ({values[-1]!r} was given)" if values and values[-1] not in text else text
 
 
 def _command() -> str:

@@ -13,7 +13,7 @@ from simonides.cli.grouped import grouped
 
 @grouped
 def require(
-    facts: Annotated[int, typer.Option(help="Number of facts to store.")],
+    facts: Annotated[str, typer.Option(help="Number of facts to store, as 20000 or 20k.")],
     criteria: options.Criteria,
     as_json: options.Json = False,
 ) -> None:
@@ -22,19 +22,21 @@ def require(
     Always the smallest square matrix; with a size, also the smallest rank and the largest margin, or a
     note that the size is too small for any.
 
-    Example: simonides require --facts 20000 --dim 4096
+    Example: simonides require --facts 20k --dim 4096
     """
     from simonides.failures import BadArgumentError
     from simonides.theory.notes import deviations
     from simonides.theory.requirements import largest_margin, smallest_dimension, smallest_rank
 
+    wanted = options.number(facts)
     answer: dict[str, Any] = {
-        "facts": facts,
-        "smallest_dimension": smallest_dimension(facts, **criteria.beyond_shape()),
+        "facts": wanted,
+        "smallest_dimension": smallest_dimension(wanted, **criteria.beyond_shape()),
         "smallest_rank": None,
         "largest_margin": None,
     }
     notes: dict[str, str] = {}
+    refusals: dict[str, list[str]] = {}
     rows = [["smallest square dimension", f"{answer['smallest_dimension']:,}"]]
     if criteria.is_named:
         setting = criteria.setting()
@@ -45,16 +47,18 @@ def require(
         ):
             needed, answered = "none", free
             try:
-                answer[name] = question(setting, facts)
+                answer[name] = question(setting, wanted)
             except BadArgumentError as refusal:
                 if refusal.argument != "facts":
                     raise
-                notes[name] = f"No {name.replace('_', ' ')} at {size}: {refusal}."
+                refusals.setdefault(str(refusal), []).append(f"no {name.replace('_', ' ')}")
             else:
                 needed = format(answer[name], digits)
                 answered = replace(setting, **{bound: answer[name]})
-            notes |= deviations(answered, facts)
+            notes |= deviations(answered, wanted)
             rows.append([f"{name.replace('_', ' ')} at {size}", needed])
+        for reason, lacks in refusals.items():
+            notes[reason] = f"At {size} {' and '.join(lacks)} will do: {reason}."
     record = {**answer, "notes": list(notes.values())}
     header = ["", "needed"]
-    output.answer(record, f"To store {facts:,} facts", rows, as_json=as_json, header=header)
+    output.answer(record, f"To store {wanted:,} facts", rows, as_json=as_json, header=header)

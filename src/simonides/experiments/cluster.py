@@ -30,11 +30,11 @@ from simonides.experiments.record import Record, TaskStatus, attempt
 from simonides.experiments.task import Task
 
 _ADDRESS = re.compile(r"(tcp|tls|ws|wss)://[^/\s]+:\d+")
-_PATIENCE = 10
-"""Seconds to wait for a scheduler, and then for its first worker. Any number does that a person
-waits for: a cluster that is there answers at once."""
+_PATIENCE = 7
+"""Seconds to wait for a scheduler, and then for its first worker. A cluster that is there answers at once,
+and with what importing Dask takes a person waits less than ten."""
 
-_BUSY = 12
+_BUSY = 17
 """Times that patience for a scheduler that was there: one that died is noticed at once, and a busy machine
 may keep one that lives from answering."""
 

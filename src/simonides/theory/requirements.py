@@ -174,6 +174,6 @@ def _beyond(setting: Setting, facts: int) -> BadArgumentError:
     return arguments.refuse(
         "facts",
         facts,
-        f"at most the capacity, {most:.1f}",
+        f"at most the capacity, {most:,.1f}",
         f"store fewer, or take a square matrix of dimension {enough:,} or more",
     )
