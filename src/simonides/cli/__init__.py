@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from itertools import pairwise
 
 TYPE_CHECKING = False  # nothing is imported before main minds Ctrl-C
 if TYPE_CHECKING:
@@ -73,6 +72,8 @@ def _run() -> int:
 
 def _misuse(error: Any) -> str:
     """Say what was used wrongly, with the value, which not every parser names."""
+    from itertools import pairwise
+
     text: str = error.format_message().rstrip(".")
     names = getattr(getattr(error, "param", None), "opts", ())
     words = [part for word in sys.argv[1:] for part in word.split("=", 1)]
