@@ -7,7 +7,7 @@ instances are independent.
 import argparse
 from typing import Any
 
-from examples import cities, layers, published, tokens
+from examples import cities, layers, model, published, tokens
 from examples.encoder import MissingExtraError, token_vectors
 from examples.world import world
 
@@ -51,7 +51,16 @@ def _layers(_jobs: int) -> dict[str, Any]:
     return {"printed": layers.printed(), "ranks": layers.by_rank(), "facts": facts}
 
 
-_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens}
+def _model(_jobs: int) -> dict[str, Any]:
+    """Put invented facts into a language model (half an hour)."""
+    results: dict[str, Any] = {"margin": model.MARGIN}
+    for rows in model.run():
+        results["rows"] = rows
+        _say(rows[-1])
+    return results
+
+
+_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model}
 
 
 def main() -> None:

@@ -94,6 +94,26 @@ def _layers(results: dict[str, Any]) -> None:
     save(pictures.layers(results["ranks"], results["facts"]), FOLDER / "encoder_ranks.svg")
 
 
+def _model(results: dict[str, Any]) -> None:
+    headings = (
+        "facts", "method", "recalled, run", "proved", "seconds", "perplexity", "next token right",
+        "change of the stream",
+    )  # fmt: skip
+    _table("model", headings, [
+        [
+            f"{row['facts']:,}",
+            row["method"],
+            f"{row['stored']:,}",
+            f"{row['proved']:,}" if row["method"] == "least change" else "",
+            f"{row['seconds']:.0f}" if row["facts"] else "",
+            f"{row['perplexity']:.2f}" if row["perplexity"] < 1e4 else f"{row['perplexity']:.0e}",
+            f"{row['next_token']:.1%}",
+            f"{row['stream_change']:.1%}" if row["facts"] else "",
+        ]
+        for row in results["rows"]
+    ])  # fmt: skip
+
+
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
     lines = [headings, ["---"] * len(headings), *rows]
     text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -104,4 +124,5 @@ _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
     "tokens": _tokens,
     "cities": _cities,
     "layers": _layers,
+    "model": _model,
 }

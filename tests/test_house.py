@@ -27,6 +27,7 @@ ROOMS = [
     "problems",
     "certificate",
     "solvers",
+    "editing",
     "experiments",
     "memory",
     "curves.table",

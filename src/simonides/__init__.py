@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from simonides.certificate import Verification as Verification
     from simonides.certificate import verify as verify
     from simonides.certificate import verify_change as verify_change
+    from simonides.editing.edit import Edit as Edit
+    from simonides.editing.edit import edit as edit
+    from simonides.editing.folder import verify_edit as verify_edit
     from simonides.estimate import Estimate as Estimate
     from simonides.failures import BadArgumentError as BadArgumentError
     from simonides.failures import ConvergenceError as ConvergenceError
@@ -60,6 +63,8 @@ __version__ = "0.1.0"
 _HOMES = {
     "certificate": "Certificate Claim Verification verify",
     "certificate.change": "ChangeCertificate ChangeVerification verify_change",
+    "editing.edit": "Edit edit",
+    "editing.folder": "verify_edit",
     "estimate": "Estimate",
     "failures": "BadArgumentError ConvergenceError",
     "memory.diagnosis": "Diagnosis",

@@ -11,6 +11,7 @@ from simonides import __version__
 from simonides.cli import (
     capacity,
     decide,
+    edit,
     plan,
     reproduce,
     require,
@@ -78,5 +79,6 @@ app.command("train", cls=_Command)(train.train)
 for group in (sweep.app, signal.app):
     app.add_typer(group, callback=_show_help, invoke_without_command=True, no_args_is_help=False)
 app.command("plan")(plan.plan)
+app.command("edit")(edit.edit)
 app.command("theory")(theory.theory)
 app.command("reproduce")(reproduce.reproduce)

@@ -1,0 +1,1 @@
+"""Facts put into a layer of a language model by the least change of its weights."""

@@ -1,0 +1,318 @@
+r"""A language model whose last layer's weights enter its answers linearly.
+
+The last layer adds :math:`W k` to a token's stream; the final norm divides the stream :math:`z` by its
+root mean square and multiplies it by gains :math:`g`; the head compares it with its rows :math:`u_j`. One
+positive number divides all logits of a token, so that which of them wins is decided by
+:math:`y_j^T (b + \Delta k)` with :math:`y_j = g \odot u_j` and :math:`b` the stream without a change.
+That a model is of this kind is not taken from its name: a change at random is made, and must move the
+stream and order the logits as said.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides import arguments
+from simonides.gguf_files import is_gguf, read_gguf
+from simonides.reading import expecting, read_json
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from simonides.arrays import Reals
+
+_BATCH_TOKENS = 2048
+"""Tokens that run at once: enough to keep a core busy, and the streams of a large model fit."""
+
+_BATCH_ROWS = 128
+"""Prompts that run at once: each has a logit for every token of the vocabulary."""
+
+_PROBE = 0.1
+"""Length of a change at random over that of the stream: far above rounding, and nothing saturates."""
+
+_PROBE_ERROR = 1e-3
+"""Of the stream: single precision loses a hundred times less, and another architecture moves more."""
+
+_KIND = "a model whose last layer has mlp.down_proj and whose final norm is an RMSNorm"
+_REMEDY = "Llama, SmolLM2, Mistral and Qwen are such models"
+
+
+@dataclass(frozen=True, eq=False)
+class LanguageModel:
+    """A causal language model in single precision, its tokenizer, and the layer that is changed.
+
+    Attributes
+    ----------
+    source : str
+        Where it is from.
+    network, tokenizer
+        As ``transformers`` gives them.
+    weight_name : str
+        Name of the matrix that is changed, as the network's own files have it.
+    layers : int
+        How many it has.
+    """
+
+    source: str
+    network: Any
+    tokenizer: Any
+    weight_name: str
+    layers: int
+
+    @classmethod
+    def load(cls, source: str | Path) -> LanguageModel:
+        """Return the model of a folder that ``transformers`` wrote, or of a ``.gguf`` file."""
+        network, tokenizer = _loaded(Path(source))
+        return cls.of(network, tokenizer, str(source))
+
+    @classmethod
+    def of(cls, network: Any, tokenizer: Any, source: str = "a network") -> LanguageModel:
+        """Return the model of a network and its tokenizer, once it is known to be of this kind."""
+        network = network.float().eval()
+        layers: Any = getattr(network.base_model, "layers", ())
+        down = getattr(getattr(layers[-1], "mlp", None), "down_proj", None) if len(layers) else None
+        if down is None or not hasattr(network.base_model, "norm"):
+            raise arguments.refuse("model", source, _KIND, _REMEDY)
+        names = {id(parameter): name for name, parameter in network.named_parameters()}
+        name = names.get(id(getattr(down, "weight", None)))
+        if name is None:
+            raise arguments.refuse("model", source, _KIND, _REMEDY)
+        model = cls(source, network, tokenizer, name, len(layers))
+        if model.head.bias is not None:
+            raise arguments.refuse(
+                "model",
+                source,
+                "one whose head has no bias",
+                "a bias weighs by the stream's length",
+            )
+        model._probe()
+        return model
+
+    @property
+    def down(self) -> Any:
+        """The layer whose weights are changed."""
+        return self.network.base_model.layers[-1].mlp.down_proj
+
+    @property
+    def head(self) -> Any:
+        """What compares a token's stream with every token of the vocabulary."""
+        return self.network.get_output_embeddings()
+
+    @property
+    def weight(self) -> Reals:
+        """The weights of the layer, shape (stream, keys)."""
+        return _array(self.down.weight)
+
+    @property
+    def longest(self) -> int:
+        """Tokens of the longest text that it reads."""
+        return int(getattr(self.network.config, "max_position_embeddings", _BATCH_TOKENS))
+
+    def outputs(self) -> Reals:
+        """Return what every token of the vocabulary is compared by: the head's rows times the gains."""
+        gains = self._gains()
+        if gains is None:
+            kind = type(self.network.base_model.norm).__name__
+            condition = "one whose final norm divides by the root mean square alone"
+            reason = (
+                f"its {kind} does not, so that the order of logits is not linear in the weights"
+            )
+            raise arguments.refuse("model", self.source, condition, reason)
+        return np.ascontiguousarray(_array(self.head.weight) * gains)
+
+    def _gains(self) -> Reals | None:
+        """Return the gains of the final norm if it is an RMSNorm: as stored, or less one as Gemma does."""
+        import torch
+
+        norm = self.network.base_model.norm
+        weight = getattr(norm, "weight", None)
+        if weight is None:
+            return None
+        stream = torch.randn(8, len(weight), generator=torch.Generator().manual_seed(0)) + 0.5
+        with torch.no_grad():
+            ratio = _array(norm(stream) * stream.square().mean(1, keepdim=True).sqrt() / stream)
+        for gains in (_array(weight), _array(weight) + 1):
+            if np.allclose(ratio, gains, rtol=_PROBE_ERROR, atol=_PROBE_ERROR):
+                return gains
+        return None
+
+    def _probe(self) -> None:
+        """Refuse a model that a change at random does not move as said."""
+        outputs, vocabulary = self.outputs(), self.network.config.vocab_size
+        prefix = tuple(np.linspace(1, vocabulary - 1, 6, dtype=int).tolist())
+        keys, streams = self.read([prefix])
+        shape = self.weight.shape
+        change = np.random.default_rng(0).standard_normal(shape)
+        size = float(np.linalg.norm(streams))
+        change *= _PROBE * size / max(float(np.linalg.norm(change @ keys[0])), 1e-300)
+        with self.changed(change):
+            _, moved = self.read([prefix])
+            logits = self._logits([prefix])[0]
+        expected = streams[0] + change @ keys[0]
+        steps = np.diff(logits[np.argsort(outputs @ expected)])
+        linear = float(np.linalg.norm(moved[0] - expected)) <= _PROBE_ERROR * size
+        ordered = float(steps.min(initial=0.0)) >= -_PROBE_ERROR * float(np.ptp(logits))
+        if not (linear and ordered):
+            condition = "one whose last layer adds its output to the stream that the head reads"
+            raise arguments.refuse("model", self.source, condition, _REMEDY)
+
+    @contextlib.contextmanager
+    def changed(self, change: Reals) -> Iterator[None]:
+        """Run the block with a change added to the layer's weights, rounded to single precision."""
+        import torch
+
+        before = self.down.weight.detach().clone()
+        try:
+            with torch.no_grad():
+                self.down.weight.copy_(torch.from_numpy((self.weight + change).astype(np.float32)))
+            yield
+        finally:
+            with torch.no_grad():
+                self.down.weight.copy_(before)
+
+    def written(self, change: Reals) -> Reals:
+        """Return the change that is left of one once the changed weights are in single precision."""
+        weight = self.weight
+        return np.asarray((weight + change).astype(np.float32).astype(np.float64) - weight)
+
+    def read(
+        self, prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None = None
+    ) -> tuple[Reals, Reals]:
+        """Return what the layer reads at each prefix's last token, and the stream that the head reads."""
+        shape = self.down.weight.shape
+        keys, streams = (np.empty((len(prefixes), size)) for size in reversed(shape))
+        for rows, tokens in _batches(prefixes, watch):
+            states = self.states(tokens)
+            keys[rows], streams[rows] = (_array(state[:, -1]) for state in states)
+        return keys, streams
+
+    def states(self, tokens: Any) -> tuple[Any, Any]:
+        """Return the keys and streams of every token, shape (texts, tokens, size)."""
+        import torch
+
+        seen: dict[str, Any] = {}
+
+        def seeing(name: str) -> Callable[[Any, Any], None]:
+            return lambda _module, inputs: seen.__setitem__(name, inputs[0])
+
+        hooks = [
+            self.down.register_forward_pre_hook(seeing("keys")),
+            self.network.base_model.norm.register_forward_pre_hook(seeing("stream")),
+        ]
+        try:
+            with torch.no_grad():
+                self.network.base_model(input_ids=tokens, use_cache=False)
+        finally:
+            for hook in hooks:
+                hook.remove()
+        return seen["keys"], seen["stream"]
+
+    def next_tokens(
+        self, prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None = None
+    ) -> list[int]:
+        """Return the token that the model, run as it is, finds most likely after each prefix."""
+        answers = np.empty(len(prefixes), dtype=np.int64)
+        for rows, tokens in _batches(prefixes, watch):
+            answers[rows] = self._last_logits(tokens).argmax(1)
+        return [int(token) for token in answers]
+
+    def _logits(self, prefixes: Sequence[tuple[int, ...]]) -> Reals:
+        (_, tokens), *_ = _batches(prefixes, None)
+        return _array(self._last_logits(tokens))
+
+    def _last_logits(self, tokens: Any) -> Any:
+        import torch
+
+        with torch.no_grad():
+            answer = self.network(input_ids=tokens, use_cache=False, logits_to_keep=1)
+        return answer.logits[:, -1]
+
+
+def _batches(
+    prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None
+) -> Iterator[tuple[list[int], Any]]:
+    """Yield prefixes of equal length, so that none is padded, with their places."""
+    import torch
+
+    places = defaultdict(list)
+    for place, prefix in enumerate(prefixes):
+        places[len(prefix)].append(place)
+    done = 0
+    for length, rows in sorted(places.items()):
+        count = max(1, min(_BATCH_ROWS, _BATCH_TOKENS // length))
+        for first in range(0, len(rows), count):
+            part = rows[first : first + count]
+            yield part, torch.tensor([prefixes[row] for row in part])
+            done += len(part)
+            if watch is not None:
+                watch(done)
+
+
+def _array(tensor: Any) -> Reals:
+    return np.asarray(tensor.detach().numpy(), dtype=np.float64)
+
+
+def _loaded(path: Path) -> tuple[Any, Any]:
+    """Return a network and its tokenizer from files on this machine; nothing in them is executed."""
+    options: dict[str, Any] = {"local_files_only": True}
+    folder = path
+    if not path.is_dir() and is_gguf(path):
+        read_gguf(path)  # which refuses what claims more than is there
+        folder, options["gguf_file"] = path.parent, path.name
+    elif path.is_dir():
+        if not (path / "config.json").exists():
+            raise arguments.refuse(
+                "model", str(path), "a folder with a config.json", "pass what save_pretrained wrote"
+            )
+        read_json(path / "config.json")
+    else:
+        raise arguments.refuse(
+            "model", str(path), "a folder that transformers wrote, or a .gguf file", "pass another"
+        )
+    try:
+        import torch
+        import transformers
+        from safetensors import SafetensorError
+    except ImportError as error:
+        raise arguments.refuse(
+            "model", str(path), "edited with torch and transformers installed",
+            f"{arguments.install('hf')} ({error})",
+        ) from None  # fmt: skip
+    kind = "a language model that transformers loads, with its tokenizer"
+    with (
+        expecting("model", path, kind, "pass another"),
+        contextlib.redirect_stderr(io.StringIO()),  # bars of its own
+        _quiet(transformers),
+    ):
+        try:
+            tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **options)
+            if "gguf_file" not in options:
+                options["use_safetensors"] = True  # other files would have to be executed
+            network: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                str(folder), dtype=torch.float32, **options
+            )
+        except SafetensorError as error:
+            raise ValueError(str(error)) from None
+    if "gguf_file" in options:  # its weights are plain numbers by now, and are to be saved as such
+        del network.config.quantization_config
+        network.hf_quantizer, network.is_quantized = None, False
+    return network, tokenizer
+
+
+@contextlib.contextmanager
+def _quiet(transformers: Any) -> Iterator[None]:
+    """Have the library say nothing: what matters it raises."""
+    logging = transformers.utils.logging
+    level = logging.get_verbosity()
+    logging.set_verbosity(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.set_verbosity(level)
