@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from simonides.certificate import verify_change as verify_change
     from simonides.editing.edit import Edit as Edit
     from simonides.editing.edit import edit as edit
+    from simonides.editing.folder import undo_edit as undo_edit
     from simonides.editing.folder import verify_edit as verify_edit
     from simonides.estimate import Estimate as Estimate
     from simonides.failures import BadArgumentError as BadArgumentError
@@ -64,7 +65,7 @@ _HOMES = {
     "certificate": "Certificate Claim Verification verify",
     "certificate.change": "ChangeCertificate ChangeVerification verify_change",
     "editing.edit": "Edit edit",
-    "editing.folder": "verify_edit",
+    "editing.folder": "undo_edit verify_edit",
     "estimate": "Estimate",
     "failures": "BadArgumentError ConvergenceError",
     "memory.diagnosis": "Diagnosis",

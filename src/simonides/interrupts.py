@@ -77,6 +77,12 @@ class Hold:
             self._pressed = False
             handler(signal.SIGINT, None)
 
+    def __enter__(self) -> None:
+        self.begin()
+
+    def __exit__(self, *_: object) -> None:
+        self.end()
+
 
 HOLD = Hold()
 

@@ -101,9 +101,17 @@ def _lives(process: int) -> bool:
     return True
 
 
-def _sync(folder: Path) -> None:
-    """Make a change of names last."""
-    handle = os.open(folder, os.O_RDONLY)
+def flush(folder: Path) -> None:
+    """Have the disk hold the files of a folder, which others wrote, and their names."""
+    for path in folder.iterdir():
+        if path.is_file():
+            _sync(path)
+    _sync(folder)
+
+
+def _sync(path: Path) -> None:
+    """Make a file's content, or the names in a folder, last."""
+    handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
     finally:

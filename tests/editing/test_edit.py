@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -86,13 +87,112 @@ def test_a_change_taken_off_leaves_the_model_as_it_was(outcome, place, tmp_path)
     assert np.array_equal(np.float32(edited.weight - change), np.float32(before))
 
 
+def test_undone_the_model_is_as_it_was_bit_for_bit(outcome, place, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    done = run("undo", str(folder), "--out", str(tmp_path / "before"))
+    assert (done.returncode, done.stderr) == (0, "")
+    original, undone = (
+        LanguageModel.load(path).network.state_dict()
+        for path in (place / "model", tmp_path / "before")
+    )
+    assert original.keys() == undone.keys()
+    assert all((original[name] == undone[name]).all() for name in original)
+
+
+def test_an_edit_whose_weights_were_changed_since_is_refused(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    model = LanguageModel.load(folder)
+    with model.changed(1e-3 * np.ones_like(outcome.weights)):
+        model.network.save_pretrained(str(folder))
+    with pytest.raises(simonides.BadArgumentError, match="as it was written"):
+        simonides.undo_edit(folder, tmp_path / "before")
+    verification = simonides.verify_edit(folder)
+    assert not verification.valid
+    assert "those of before" in verification.reason
+    assert not (tmp_path / "before").exists()
+
+
+def test_a_folder_is_verified_by_the_command(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    done = run("verify", str(folder), "--json")
+    record = json.loads(done.stdout)
+    assert (done.returncode, record["valid"], record["facts"]) == (0, True, 20)
+    assert record["change_lower"] <= record["change_upper"]
+    assert "facts proved" in run("verify", str(folder)).stdout
+    (folder / "certificate.npz").unlink()
+    done = run("verify", str(folder))
+    assert done.returncode == 1
+    assert "no certificate" in done.stdout
+    done = run("verify", str(tmp_path))
+    assert done.returncode == 2
+    assert "'simonides edit' wrote" in done.stderr
+
+
+def test_beyond_capacity_those_that_fit_are_stored_and_the_others_named(place, tmp_path):
+    # 64 x 32 weights among 122 tokens; far more facts than any matrix of this shape holds.
+    write(tmp_path / "facts.csv", [("prompt", "answer"), *tiny_model.pairs(1000, seed=6)])
+    done = run(
+        *command(place, tmp_path / "out", tmp_path / "facts.csv"), "--json", "--threads", "1"
+    )
+    record = json.loads(done.stdout)
+    assert done.returncode == 1
+    assert 300 < record["stored"] < record["facts"]
+    assert record["proved"] == record["stored"]
+    assert len(record["lost"]) == record["facts"] - record["stored"]
+    notes = " ".join(record["notes"])
+    assert "there is a proof" in notes
+    assert f"Not recalled: what lines {record['lost'][0]}" in notes
+    assert simonides.verify_edit(tmp_path / "out").facts == record["proved"]
+
+
+def test_a_token_that_cannot_win_is_left_out_and_named(place):
+    import torch
+
+    network = tiny_model.network()
+    with torch.no_grad():  # between two others: nothing ever ranks it first
+        network.lm_head.weight[7] = (network.lm_head.weight[9] + network.lm_head.weight[11]) / 2
+    model = LanguageModel.of(network, tiny_model.tokenizer())
+    pairs = [*FACTS[:9], ("w1 w2 w3", "w5")]
+    assert model.tokenizer("w5")["input_ids"] == [7]
+    pairs = [pair for pair in pairs[:9] if pair[1] != "w5"] + pairs[9:]
+    outcome = simonides.edit(model, pairs, keep=place / "text.txt")
+    assert outcome.lost == (len(pairs),)
+    assert outcome.stored == outcome.proved == outcome.facts - 1
+
+
+def test_out_of_time_before_anything_is_stored_nothing_is_written(place, tmp_path):
+    done = run(*command(place, tmp_path / "out"), "--time-limit", "0")
+    assert done.returncode == 1
+    assert "nothing written" in done.stdout
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_tokenizer_does_not_know_is_refused(place, tmp_path):
+    write(tmp_path / "facts.csv", [("w1 secret", "w2"), ("w1 other", "w2")])
+    done = run(*command(place, tmp_path / "out", tmp_path / "facts.csv"))
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "line 1 has what the model's tokenizer does not know" in done.stderr
+
+
+def test_interrupted_while_writing_nothing_is_left(place, tmp_path):
+    before = (
+        "from simonides.editing import folder\n"
+        "def stop(*_):\n    raise KeyboardInterrupt\nfolder._write_change = stop\n"
+    )
+    done = run(*command(place, tmp_path / "out"), before=before)
+    assert done.returncode == 130
+    assert os.listdir(tmp_path) == []
+
+
 def test_a_proof_of_another_change_is_not_valid(outcome, tmp_path):
     folder = outcome.save(tmp_path / "edited")
-    (folder / "change.safetensors").unlink()
-    from safetensors.numpy import save_file
-
-    save_file({"x": outcome.weights + 1e-9}, folder / "change.safetensors")
-    assert not simonides.verify_edit(folder).valid
+    other = replace(outcome.certificate, weights=outcome.weights + 1e-9)
+    other.save(folder / "certificate.npz")
+    verification = simonides.verify_edit(folder)
+    assert (verification.valid, verification.reason) == (
+        False,
+        "the change written is not that of the proof",
+    )
 
 
 def test_answers_of_several_tokens_are_a_fact_each(place):
@@ -180,9 +280,9 @@ def test_other_layers_are_refused(place, tmp_path):
     assert "the last" in done.stderr
 
 
-def command(place, out):
+def command(place, out, facts=None):
     return (
-        "edit", str(place / "model"), "--facts", str(place / "facts.csv"), "--keep",
+        "edit", str(place / "model"), "--facts", str(facts or place / "facts.csv"), "--keep",
         str(place / "text.txt"), "--out", str(out),
     )  # fmt: skip
 

@@ -46,6 +46,7 @@ def test_facts_are_read_with_a_header_or_without(tmp_path, content):
     [
         ("", "it has no facts"),
         ("a,b\nc\n", "line 2 has 1 columns"),
+        ("Question,Answer\nThe sky is,blue\n", "line 1 reads like a header"),
         ("a,b,c\n", "line 1 has 3 columns and no header"),
         ("a,b\n ,c\n", "line 2 has an empty prompt"),
         ("a,b\nc,\n", "line 2 has an empty answer"),

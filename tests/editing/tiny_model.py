@@ -43,7 +43,7 @@ def pairs(count: int, length: int = 3, tokens: int = 1, seed: int = 1) -> list[t
     def words(number: int) -> str:
         return " ".join(f"w{k}" for k in torch.randint(WORDS, (number,), generator=generator))
 
-    return [(f"w{place} {words(length - 1)}", words(tokens)) for place in range(count)]
+    return [(f"w{place % WORDS} {words(length - 1)}", words(tokens)) for place in range(count)]
 
 
 def text(words: int = 3000, seed: int = 2) -> str:

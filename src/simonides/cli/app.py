@@ -19,6 +19,7 @@ from simonides.cli import (
     theory,
     threshold,
     train,
+    undo,
     verify,
 )
 from simonides.signal import commands as signal
@@ -80,5 +81,6 @@ for group in (sweep.app, signal.app):
     app.add_typer(group, callback=_show_help, invoke_without_command=True, no_args_is_help=False)
 app.command("plan")(plan.plan)
 app.command("edit")(edit.edit)
+app.command("undo")(undo.undo)
 app.command("theory")(theory.theory)
 app.command("reproduce")(reproduce.reproduce)

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from simonides.editing.edit import Edit
 
 
+_NOT_ALL = 1
+"""Exit code where the edited model does not recall every fact; 2 is bad input."""
+
+
 def edit(
     model: Annotated[
         str,
@@ -46,8 +50,9 @@ def edit(
 ) -> None:
     """Put facts into the last layer of a language model with the least change, and prove them.
 
-    Each token of an answer is a fact. What is proved is that every fact's token wins in exact arithmetic;
-    the edited model is then run to see it, and its perplexity measured before and after.
+    Each token of an answer is a fact, and another wording is another fact. What is proved is that every
+    fact's token wins in exact arithmetic; the edited model is then run to see it, and its perplexity
+    measured before and after. The exit code is 1 if the edited model does not recall every fact.
 
     Example: simonides edit SmolLM2-135M --facts facts.csv --out edited
     """
@@ -67,14 +72,20 @@ def edit(
             threads=threads,
             watch=watch,
         )
-        watch("writing the edited model")
-        written = outcome.save(out)
-    record: dict[str, Any] = {**outcome.record(), "out": str(written)}
+        useful = bool(outcome.weights.any()) or outcome.stored == outcome.facts
+        if useful:
+            watch("writing the edited model")
+            outcome.save(out)
+    record: dict[str, Any] = {**outcome.record(), "out": out if useful else None}
     title = f"{outcome.facts:,} facts in the last layer of {model}"
     output.answer(record, title, _rows(outcome), as_json=as_json)
     if not as_json:
-        output.print_line(f"edited model: {written}")
+        output.print_line(
+            f"edited model: {out}" if useful else "nothing is stored and nothing written"
+        )
     output.end(interrupted=outcome.interrupted)
+    if outcome.stored < outcome.facts:
+        raise typer.Exit(_NOT_ALL)
 
 
 def _rows(outcome: Edit) -> list[list[str]]:

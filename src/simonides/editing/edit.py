@@ -19,7 +19,6 @@ from simonides.editing.token_facts import kept_facts, token_facts, without
 from simonides.failures import BadArgumentError
 from simonides.interrupts import Keyboard
 from simonides.reading import expecting
-from simonides.solvers.solution import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -37,6 +36,10 @@ if TYPE_CHECKING:
 
 MARGIN = 0.05
 """Of the stream's root mean square: a thousand facts hold by it far beyond single precision's rounding."""
+
+
+_NAMED = 10
+"""Lines of facts that are not recalled named in a note, which is read; ``lost`` has them all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +71,8 @@ class Edit:
         For :func:`simonides.verify_change`.
     model : LanguageModel
         The model, unchanged; ``model.changed(weights)`` runs a block with the change.
+    lost : tuple of int
+        Lines of facts that the edited model, run, does not recall: of the file, or places in a list.
     notes : tuple of str
         What else is to be known.
     interrupted, timed_out : bool
@@ -93,6 +98,7 @@ class Edit:
     certificate: ChangeCertificate | None = field(repr=False)
     problem: OriginalProblem | None = field(repr=False)
     model: LanguageModel = field(repr=False)
+    lost: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
     interrupted: bool = False
     timed_out: bool = False
@@ -212,6 +218,7 @@ class _Seen:
 
     stored: int = 0
     kept: int = 0
+    lost: tuple[int, ...] = ()
     after: TextScore | None = None
     moved: float = np.nan
     interrupted: bool = True
@@ -226,20 +233,20 @@ def _seen(
 ) -> _Seen:
     seen = _Seen()
     with Keyboard(), model.changed(stored.change):
-        seen.stored, seen.kept = (
-            sum(
-                token == fact.target
-                for token, fact in zip(
-                    model.next_tokens([fact.prefix for fact in facts]), facts, strict=True
-                )
-            )
-            for facts in (learnt, kept)
-        )
+        missing, gone = (_missing(model, facts) for facts in (learnt, kept))
+        seen.stored, seen.kept = len(learnt) - len(missing), len(kept) - len(gone)
+        seen.lost = tuple(sorted({fact.line for fact in missing}))
         seen.after = text_score(model, text.held_out)
         seen.interrupted = False
     if not seen.interrupted:
         seen.moved = stream_change(model, text.held_out, stored.change)
     return seen
+
+
+def _missing(model: LanguageModel, facts: list[TokenFact]) -> list[TokenFact]:
+    """Return the facts whose token the model, run as it is, does not find most likely."""
+    tokens = model.next_tokens([fact.prefix for fact in facts])
+    return [fact for token, fact in zip(tokens, facts, strict=True) if token != fact.target]
 
 
 def _outcome(
@@ -273,6 +280,7 @@ def _outcome(
         certificate=stored.certificate,
         problem=stored.problem,
         model=model,
+        lost=seen.lost,
         notes=tuple(_notes(stored, seen, len(learnt) + len(kept), before, text)),
         interrupted=solution.interrupted or seen.interrupted,
         timed_out=solution.timed_out,
@@ -286,10 +294,16 @@ def _notes(
         f"Perplexity on {before.tokens:,} tokens of {text.source}, others than those kept undisturbed.",
         "Proved of the model's last layer in exact arithmetic; its own rounding is seen by running it.",
     ]
-    if stored.solution.status is Status.INFEASIBLE:
-        notes.append("No change of this layer recalls all facts by any margin: there is a proof.")
+    if stored.refuted:
+        notes.append(
+            "No change of this layer recalls all facts: there is a proof. Those stored fit together."
+        )
     elif stored.proved < facts:
         notes.append(f"{facts - stored.proved:,} facts are not proved to be recalled.")
+    if seen.lost:
+        lines = ", ".join(map(str, seen.lost[:_NAMED]))
+        more = f" and {len(seen.lost) - _NAMED:,} more" if len(seen.lost) > _NAMED else ""
+        notes.append(f"Not recalled: what lines {lines}{more} of the facts ask for.")
     if stored.solution.interrupted:
         notes.append("Interrupted: this is the best by then.")
     elif stored.solution.timed_out:

@@ -8,6 +8,7 @@ model's own head.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import json
 import math
@@ -21,12 +22,15 @@ import numpy as np
 from simonides import arguments
 from simonides.certificate import ChangeCertificate, ChangeVerification, verify_change
 from simonides.editing.language_model import LanguageModel
+from simonides.interrupts import HOLD
 from simonides.problems.original import OriginalProblem
 from simonides.reading import read_arrays, read_json
 from simonides.tensor_files import read_tensors
-from simonides.writing import replacing, write_arrays, write_whole
+from simonides.writing import flush, replacing, write_arrays, write_whole
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simonides.arrays import Reals
 
 RECORD, CHANGE, PROOF, KEYS = "edit.json", "change.safetensors", "certificate.npz", "keys.npz"
@@ -64,10 +68,7 @@ def save(
     record: dict[str, Any],
 ) -> Path:
     """Write everything beside the folder, and put it in its place at the end."""
-    place = check_folder(path)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
-    part.mkdir()
-    try:
+    with _new_folder(path) as part:
         _write_network(part, model, change)
         _write_change(part / CHANGE, model.weight_name, change)
         if certificate is not None and problem is not None:
@@ -78,13 +79,81 @@ def save(
             "kind": _KIND,
             "model": model.source,
             "weight": model.weight_name,
+            "before": _digest(model.weight),
             **_plain(record),
         }
         write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
-        _take_place(part, place)
+    return Path(path)
+
+
+@contextlib.contextmanager
+def _new_folder(path: str | Path) -> Iterator[Path]:
+    """Yield a folder that is in its place, whole, once the block has ended well, and gone otherwise."""
+    place = check_folder(path)
+    part = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    part.mkdir()
+    try:
+        yield part
+        flush(part)
+        with HOLD:
+            _take_place(part, place)
     finally:
-        shutil.rmtree(part, ignore_errors=True)
+        with HOLD:
+            shutil.rmtree(part, ignore_errors=True)
+
+
+def undo_edit(path: str | Path, out: str | Path) -> Path:
+    """Take an edit off again and write the model as it was, bit for bit in single precision.
+
+    Parameters
+    ----------
+    path : path
+        A folder that :meth:`Edit.save` wrote.
+    out : path
+        Folder for the model: new, empty, or an earlier edit, which is replaced.
+
+    Returns
+    -------
+    Path
+        The folder written.
+
+    Raises
+    ------
+    BadArgumentError
+        For a folder that holds no edit, or whose weights are no longer those that were written.
+
+    Examples
+    --------
+    >>> undo_edit("edited", "as_before")  # doctest: +SKIP
+    """
+    place = check_folder(out)
+    model, change = _edited(path)
+    if change is None:
+        again = "take the model that was edited instead"
+        raise arguments.refuse("edit", str(path), "as it was written", again)
+    with _new_folder(place) as part:
+        _write_network(part, model, -change)
     return place
+
+
+def _edited(path: str | Path) -> tuple[LanguageModel, Reals | None]:
+    """Return the model in a folder and its change, None if that does not lead back to what was edited."""
+    place = Path(path)
+    if not place.is_dir() or not _is_ours(place):
+        raise arguments.refuse(
+            "edit", str(path), "a folder that 'simonides edit' wrote", "pass another"
+        )
+    model, tensors = LanguageModel.load(place), read_tensors(place / CHANGE)[0]
+    change = tensors.get(model.weight_name)
+    if change is None or change.shape != model.weight.shape:
+        return model, None
+    before = read_json(place / RECORD).get("before")
+    return model, change if _digest(model.weight - change) == before else None
+
+
+def _digest(weight: Reals) -> str:
+    """Return the digest of weights in single precision."""
+    return hashlib.sha256(np.ascontiguousarray(weight.astype("<f4"))).hexdigest()
 
 
 def verify_edit(path: str | Path) -> ChangeVerification:
@@ -99,7 +168,13 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     -------
     ChangeVerification
         Whether every fact's token wins in exact arithmetic, and bounds on the length of this change and of
-        any other. Not valid if the change in the folder is not that of the proof.
+        any other. Not valid if the change in the folder is not that of the proof, or the model's weights are
+        not those of before with the change.
+
+    Raises
+    ------
+    BadArgumentError
+        For a folder that holds no edit.
 
     Examples
     --------
@@ -107,14 +182,18 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     True
     """
     place = Path(path)
+    model, change = _edited(place)
+    if change is None:
+        reason = "the weights are not those of before and the change"
+        return ChangeVerification(False, reason=reason)
+    if not (place / PROOF).exists():
+        return ChangeVerification(False, reason="there is no certificate")
     certificate = ChangeCertificate.load(place / PROOF)
-    tensors, _ = read_tensors(place / CHANGE)
-    if not any(np.array_equal(change, certificate.weights) for change in tensors.values()):
+    if not np.array_equal(change, certificate.weights):
         return ChangeVerification(False, reason="the change written is not that of the proof")
     keys = read_arrays(place / KEYS, known=("inputs", "targets"))
-    outputs = LanguageModel.load(place).outputs()
-    problem = OriginalProblem(keys["inputs"].astype(np.float64), outputs, keys["targets"])
-    return verify_change(certificate, problem)
+    inputs = keys["inputs"].astype(np.float64)
+    return verify_change(certificate, OriginalProblem(inputs, model.outputs(), keys["targets"]))
 
 
 def _write_network(part: Path, model: LanguageModel, change: Reals) -> None:

@@ -29,6 +29,26 @@ _LONGEST_CELL = 100_000
 _SHOWN = 40
 """Characters of a prompt that a refusal quotes."""
 
+_HEADERS = frozenset(
+    [
+        "prompt",
+        "answer",
+        "question",
+        "query",
+        "input",
+        "text",
+        "instruction",
+        "subject",
+        "target",
+        "output",
+        "completion",
+        "response",
+        "label",
+        "object",
+    ]
+)
+"""Names that columns of facts go by: a first line with one of them is a header, and not a fact."""
+
 _AGAIN = "pass a CSV file with the columns prompt and answer"
 
 
@@ -122,6 +142,11 @@ def _rows(text: str, need_answer: bool) -> Iterator[Statement]:
                 if "prompt" in names and ("answer" in names or not need_answer):
                     places = names.index("prompt"), _place(names)
                     continue
+                if not _HEADERS.isdisjoint(names):
+                    columns = "prompt and answer" if need_answer else "prompt"
+                    raise ValueError(
+                        f"line {begins} reads like a header, but does not name {columns}"
+                    )
                 if len(row) != 2 and (need_answer or len(row) != 1):
                     raise ValueError(
                         f"line {begins} has {len(row)} columns and no header names them"

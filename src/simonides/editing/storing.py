@@ -1,22 +1,32 @@
-"""Facts stored in a layer by the least change of its weights, and the proof about these as written."""
+"""Facts stored in a layer by the least change of its weights, and the proof about these as written.
+
+Where no change stores all of them, those that fit together are looked for as a memory does it, and the least
+change that stores these is taken: offsets do not matter for what fits, since a large change outdoes any.
+"""
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simonides import arguments
 from simonides.certificate import ChangeVerification, verify_change
+from simonides.memory.facts import Facts
+from simonides.memory.recipe import Recipe
+from simonides.memory.storing import Storing
 from simonides.problems.contradictions import row_digest
 from simonides.problems.original import OriginalProblem
 from simonides.solvers.change.least_change import least_change
+from simonides.solvers.solution import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from simonides.arrays import Reals
+    from simonides.arrays import Integers, Reals
     from simonides.certificate import ChangeCertificate
     from simonides.editing.language_model import LanguageModel
     from simonides.editing.token_facts import TokenFact
@@ -37,12 +47,17 @@ class Placed:
     streams: Reals
     margins: Reals
 
+    def part(self, facts: Integers) -> Placed:
+        """Return some of the facts."""
+        return Placed(self.problem.subset(facts), self.streams[facts], self.margins[facts])
+
 
 @dataclass(frozen=True, eq=False)
 class Stored:
     """A change as it is written, how it was found, and what is proved of it.
 
-    ``problem`` and ``certificate`` are about the facts that are proved: all, unless the work was cut short.
+    ``problem`` and ``certificate`` are about the facts that are proved: all, unless the work was cut short or
+    not all of them fit. ``refuted`` says that there is a proof that they do not.
     """
 
     change: Reals
@@ -50,6 +65,7 @@ class Stored:
     problem: OriginalProblem | None
     certificate: ChangeCertificate | None
     verification: ChangeVerification
+    refuted: bool = False
 
     @property
     def proved(self) -> int:
@@ -89,13 +105,40 @@ def store(
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Stored:
-    """Return the least change that stores the facts, as it is written, with its proof."""
-    solution = least_change(
-        placed.problem, placed.streams, metric, placed.margins,
-        time_limit=time_limit, threads=threads, watch=watch,
-    )  # fmt: skip
+    """Return the least change that stores the facts, or those that fit, as it is written, with its proof."""
+    deadline = arguments.deadline(time_limit)
+
+    def solved(part: Placed) -> Solution:
+        return least_change(
+            part.problem, part.streams, metric, part.margins,
+            time_limit=_left(deadline), threads=threads, watch=watch,
+        )  # fmt: skip
+
+    solution = solved(placed)
+    refuted = solution.status is Status.INFEASIBLE
+    missing = solution.recalled < placed.problem.facts
+    if missing and not solution.cut_short:
+        fitting = _fitting(placed.problem, _left(deadline), watch)
+        if len(fitting) > solution.recalled:
+            placed = placed.part(fitting)
+            solution = solved(placed)
     change = model.written(solution.weights)
-    return Stored(change, solution, *_proved(placed, solution, change))
+    return Stored(change, solution, *_proved(placed, solution, change), refuted)
+
+
+def _left(deadline: float) -> float | None:
+    """Return the seconds until a deadline, None without one."""
+    return None if deadline == np.inf else max(deadline - time.monotonic(), 0.0)
+
+
+def _fitting(
+    problem: OriginalProblem, time_limit: float | None, watch: Callable[[Progress], None] | None
+) -> Integers:
+    """Return facts that some weights recall together: as many as a memory finds."""
+    facts = Facts(problem.inputs, problem.outputs, problem.targets)
+    storing = Storing(facts, Recipe(time_limit=time_limit, watch=watch))
+    storing.search()
+    return np.flatnonzero(storing.outcome().stored)
 
 
 def _proved(

@@ -88,6 +88,12 @@ def _tokens(
     answer = whole[len(prompt) :]
     if whole[: len(prompt)] != prompt:  # a token crosses from one to the other
         answer = tuple(tokenizer(statement.continuation, add_special_tokens=False)["input_ids"])
+    unknown = getattr(tokenizer, "unk_token_id", None)
+    opening = _opened(tokenizer, "").count(unknown)  # which some tokenizers begin every text with
+    if (*prompt, *answer).count(unknown) > opening and str(
+        tokenizer.unk_token
+    ) not in statement.text:
+        raise ValueError(f"line {statement.line} has what the model's tokenizer does not know")
     if len(prompt) + len(answer) > longest:
         count = len(prompt) + len(answer)
         raise ValueError(f"line {statement.line} has {count:,} tokens, more than {longest:,}")

@@ -68,8 +68,10 @@ class Recipe:
             checked.truth(name, getattr(self, name))
 
     def begun(self, watch: Callable[[Progress], None] | None) -> Recipe:
-        """Return the recipe of a search that begins now and is watched."""
-        return replace(self, watch=watch, deadline=arguments.deadline(self.time_limit))
+        """Return the recipe of a search that begins now and is watched, by its own watch if by none."""
+        return replace(
+            self, watch=watch or self.watch, deadline=arguments.deadline(self.time_limit)
+        )
 
     @property
     def seconds_left(self) -> float | None:
