@@ -296,7 +296,7 @@ def _notes(
     ]
     if stored.refuted:
         notes.append(
-            "No change of this layer recalls all facts: there is a proof. Those stored fit together."
+            "No change of this layer recalls all facts: there is a proof. These fit together."
         )
     elif stored.proved < facts:
         notes.append(f"{facts - stored.proved:,} facts are not proved to be recalled.")

@@ -153,7 +153,7 @@ def _edited(path: str | Path) -> tuple[LanguageModel, Reals | None]:
 
 def _digest(weight: Reals) -> str:
     """Return the digest of weights in single precision."""
-    return hashlib.sha256(np.ascontiguousarray(weight.astype("<f4"))).hexdigest()
+    return hashlib.sha256(weight.astype("<f4").tobytes()).hexdigest()
 
 
 def verify_edit(path: str | Path) -> ChangeVerification:
@@ -168,7 +168,7 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     -------
     ChangeVerification
         Whether every fact's token wins in exact arithmetic, and bounds on the length of this change and of
-        any other. Not valid if the change in the folder is not that of the proof, or the model's weights are
+        any other. Not valid if the change in the folder is not that of the proof, or the weights there are
         not those of before with the change.
 
     Raises

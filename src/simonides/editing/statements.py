@@ -29,24 +29,9 @@ _LONGEST_CELL = 100_000
 _SHOWN = 40
 """Characters of a prompt that a refusal quotes."""
 
-_HEADERS = frozenset(
-    [
-        "prompt",
-        "answer",
-        "question",
-        "query",
-        "input",
-        "text",
-        "instruction",
-        "subject",
-        "target",
-        "output",
-        "completion",
-        "response",
-        "label",
-        "object",
-    ]
-)
+_HEADERS = {"prompt", "question", "query", "input", "text", "instruction", "subject"} | {
+    "answer", "target", "output", "completion", "response", "label", "object"
+}  # fmt: skip
 """Names that columns of facts go by: a first line with one of them is a header, and not a fact."""
 
 _AGAIN = "pass a CSV file with the columns prompt and answer"
@@ -102,7 +87,8 @@ def given_statements(
     for line, pair in enumerate(pairs, start=1):
         if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
             raise arguments.refuse(name, pair, "a prompt and an answer", "pass pairs of texts")
-        statements.append(_statement(*pair, line, need_answer))
+        prompt, answer = pair
+        statements.append(_statement(prompt, answer, line, need_answer))
     return checked(statements)
 
 

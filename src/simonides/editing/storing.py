@@ -1,7 +1,7 @@
 """Facts stored in a layer by the least change of its weights, and the proof about these as written.
 
-Where no change stores all of them, those that fit together are looked for as a memory does it, and the least
-change that stores these is taken: offsets do not matter for what fits, since a large change outdoes any.
+Where no change stores all of them, those that fit together are looked for as a memory does it, and the
+least change that stores these is taken. What fits without offsets fits with any: a large change outdoes them.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ class Placed:
 class Stored:
     """A change as it is written, how it was found, and what is proved of it.
 
-    ``problem`` and ``certificate`` are about the facts that are proved: all, unless the work was cut short or
-    not all of them fit. ``refuted`` says that there is a proof that they do not.
+    ``problem`` and ``certificate`` are about the facts that are proved: all, unless the work was cut short
+    or not all of them fit. ``refuted`` says that there is a proof that they do not.
     """
 
     change: Reals
@@ -105,7 +105,7 @@ def store(
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
 ) -> Stored:
-    """Return the least change that stores the facts, or those that fit, as it is written, with its proof."""
+    """Return the least change that stores the facts or those that fit, as it is written, with its proof."""
     deadline = arguments.deadline(time_limit)
 
     def solved(part: Placed) -> Solution:

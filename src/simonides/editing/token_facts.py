@@ -88,7 +88,7 @@ def _tokens(
     answer = whole[len(prompt) :]
     if whole[: len(prompt)] != prompt:  # a token crosses from one to the other
         answer = tuple(tokenizer(statement.continuation, add_special_tokens=False)["input_ids"])
-    unknown = getattr(tokenizer, "unk_token_id", None)
+    unknown: Any = getattr(tokenizer, "unk_token_id", None)
     opening = _opened(tokenizer, "").count(unknown)  # which some tokenizers begin every text with
     if (*prompt, *answer).count(unknown) > opening and str(
         tokenizer.unk_token

@@ -74,8 +74,15 @@ _MOST_KEPT = 64
 _LEAST_DEMAND = 1e-3
 """Of what facts lack at first: what multipliers ask for on average is hardly ever less."""
 
+_FIRST_DOUBT = 20
+"""Steps after which it is asked whether the facts can be stored at all, if most are still lost: where they
+can, and are not close to capacity, hardly one is."""
+
 _PATIENCE = (60, 120, 240)
-"""Steps after which it is asked whether the facts can be stored at all, while margins are not kept."""
+"""Steps after which it is asked in any case, while margins are not kept."""
+
+_HOPELESS = 100.0
+"""Length that a change must have at least, over that of the change so far, at which it is not waited for."""
 
 
 def least_change(
@@ -226,11 +233,20 @@ class _LeastChange:
             enough = state.length - state.lower <= self.gap * state.length
             if state.worst <= 0 and (enough or not state.pulls.any()):
                 return state, Status.STORED
-            if state.course.steps in _PATIENCE and state.worst > 0:
+            if self._doubtful(state):
                 refuted = self._refuted(state)
                 if refuted is not None:
                     return refuted, Status.INFEASIBLE
+                hopeless = state.lower > _HOPELESS * state.length
+                if hopeless and state.course.steps > _FIRST_DOUBT:
+                    return state, Status.STOPPED
             state = self._stepped(state)
+
+    def _doubtful(self, state: _State) -> bool:
+        """Return whether it is time to ask if the facts can be stored at all."""
+        steps = state.course.steps
+        mostly = steps == _FIRST_DOUBT and state.lost > self.facts.problem.facts / 2
+        return mostly or (steps in _PATIENCE and state.worst > 0)
 
     def _passed(
         self, constraints: Constraints, pulls: Reals, images: Reals, course: Course
