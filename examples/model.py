@@ -25,7 +25,7 @@ MARGIN = 0.05
 _RIDGES = (1e-9, 1e-3, 1e-2, 0.1, 1.0)
 """Over the mean square of whitened keys, none but rounding's to as much as the keys themselves."""
 
-_MARGINS = (1.0, 4.0, 16.0)
+_MARGINS = (1.0, 4.0)
 """Over the margin of the least change: what a ridge takes away, a larger margin gives back."""
 
 _SCALES = (1e-3, 1e-2, 0.1, 1.0, 10.0)

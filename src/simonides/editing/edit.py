@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simonides.certificate import ChangeCertificate
     from simonides.editing.ordinary_text import OrdinaryText
     from simonides.editing.statements import Statement
-    from simonides.editing.storing import Stored
+    from simonides.editing.storing import StoredChange
     from simonides.editing.text_statistics import TextScore
     from simonides.editing.token_facts import TokenFact
     from simonides.problems.original import OriginalProblem
@@ -77,6 +77,12 @@ class Edit:
         What else is to be known.
     interrupted, timed_out : bool
         Whether storing was cut short; the change is then the best by then.
+
+    Examples
+    --------
+    >>> outcome = edit("SmolLM2", [("The capital of Atlantis is", "Poseidonis")])  # doctest: +SKIP
+    >>> outcome.stored, outcome.proved  # doctest: +SKIP
+    (4, 4)
     """
 
     facts: int
@@ -226,7 +232,7 @@ class _Seen:
 
 def _seen(
     model: LanguageModel,
-    stored: Stored,
+    stored: StoredChange,
     learnt: list[TokenFact],
     kept: list[TokenFact],
     text: OrdinaryText,
@@ -251,7 +257,7 @@ def _missing(model: LanguageModel, facts: list[TokenFact]) -> list[TokenFact]:
 
 def _outcome(
     model: LanguageModel,
-    stored: Stored,
+    stored: StoredChange,
     seen: _Seen,
     facts: tuple[list[TokenFact], list[TokenFact]],
     before: TextScore,
@@ -288,7 +294,7 @@ def _outcome(
 
 
 def _notes(
-    stored: Stored, seen: _Seen, facts: int, before: TextScore, text: OrdinaryText
+    stored: StoredChange, seen: _Seen, facts: int, before: TextScore, text: OrdinaryText
 ) -> list[str]:
     notes = [
         f"Perplexity on {before.tokens:,} tokens of {text.source}, others than those kept undisturbed.",

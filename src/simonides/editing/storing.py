@@ -53,7 +53,7 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
-class Stored:
+class StoredChange:
     """A change as it is written, how it was found, and what is proved of it.
 
     ``problem`` and ``certificate`` are about the facts that are proved: all, unless the work was cut short
@@ -104,7 +104,7 @@ def store(
     time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
-) -> Stored:
+) -> StoredChange:
     """Return the least change that stores the facts or those that fit, as it is written, with its proof."""
     deadline = arguments.deadline(time_limit)
 
@@ -123,7 +123,7 @@ def store(
             placed = placed.part(fitting)
             solution = solved(placed)
     change = model.written(solution.weights)
-    return Stored(change, solution, *_proved(placed, solution, change), refuted)
+    return StoredChange(change, solution, *_proved(placed, solution, change), refuted)
 
 
 def _left(deadline: float) -> float | None:
