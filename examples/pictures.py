@@ -120,6 +120,30 @@ def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
         return figure
 
 
+def model(rows: list[dict[str, Any]]) -> Figure:
+    """Draw what is recalled, and what becomes of other text, against the number of facts."""
+    with house_style():
+        figure, (recall, text) = canvas(2, width=8.2, height=3.5)
+        methods = list(dict.fromkeys(row["method"] for row in rows if row["facts"]))
+        for style, method in zip(SERIES, methods, strict=False):
+            chosen = [row for row in rows if row["method"] == method]
+            facts = [row["facts"] for row in chosen]
+            shares = [row["stored"] / row["facts"] for row in chosen]
+            recall.plot(facts, shares, "o", label=method, **style)
+            text.plot(facts, [row["perplexity"] for row in chosen], "o", label=method, **style)
+        before = next(row["perplexity"] for row in rows if not row["facts"])
+        reference_line(text, before, "before", at_left=True)
+        for axes in (recall, text):
+            axes.set_xscale("log")
+            axes.set_xlabel("facts stored in the last layer")
+        recall.set(
+            title="Recalled by the model, run", ylabel="share of the facts", ylim=(-0.02, 1.05)
+        )
+        text.set(title="Other text", ylabel="perplexity", yscale="log")
+        recall.legend(loc="center left")
+        return figure
+
+
 def shapes(rows: list[dict[str, Any]]) -> list[str]:
     """Return the shapes, but for those that are another's the other way round and hold as many."""
     names: dict[float, str] = {}

@@ -96,7 +96,7 @@ def _layers(results: dict[str, Any]) -> None:
 
 def _model(results: dict[str, Any]) -> None:
     headings = (
-        "facts", "method", "recalled, run", "proved", "seconds", "perplexity", "next token right",
+        "facts", "method", "recalled, run", "proved", "processor seconds", "perplexity", "next token right",
         "change of the stream",
     )  # fmt: skip
     _table("model", headings, [
@@ -112,6 +112,7 @@ def _model(results: dict[str, Any]) -> None:
         ]
         for row in results["rows"]
     ])  # fmt: skip
+    save(pictures.model(results["rows"]), FOLDER / "model.svg")
 
 
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:

@@ -17,6 +17,7 @@ import io
 import json
 import os
 import pkgutil
+import re
 import select
 import subprocess
 import sys
@@ -62,6 +63,13 @@ def run(
         code = _ask(json.dumps(request))
         output, errors = (stream.read_text() for stream in streams)
     return subprocess.CompletedProcess(arguments, code, output, errors)
+
+
+def documented(command: str) -> set[str]:
+    """Return the keys of a command's JSON that the page of commands lists."""
+    page = (Path(__file__).parents[1] / "docs" / "commands.md").read_text()
+    section = page.split(f"## `simonides {command}`")[1].split("\n## ")[0]
+    return set(re.findall(r"`(\w+)`", section[section.index("\nJSON") :]))
 
 
 def run_file(*arguments: str, **options: object) -> subprocess.CompletedProcess[str]:

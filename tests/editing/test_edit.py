@@ -16,7 +16,7 @@ pytest.importorskip("safetensors")
 
 import tiny_model
 import transformers
-from program import run
+from program import documented, run
 
 import simonides
 from simonides.editing.language_model import LanguageModel
@@ -89,8 +89,9 @@ def test_a_change_taken_off_leaves_the_model_as_it_was(outcome, place, tmp_path)
 
 def test_undone_the_model_is_as_it_was_bit_for_bit(outcome, place, tmp_path):
     folder = outcome.save(tmp_path / "edited")
-    done = run("undo", str(folder), "--out", str(tmp_path / "before"))
+    done = run("undo", str(folder), "--out", str(tmp_path / "before"), "--json")
     assert (done.returncode, done.stderr) == (0, "")
+    assert set(json.loads(done.stdout)) <= documented("undo")
     original, undone = (
         LanguageModel.load(path).network.state_dict()
         for path in (place / "model", tmp_path / "before")
@@ -118,6 +119,7 @@ def test_a_folder_is_verified_by_the_command(outcome, tmp_path):
     record = json.loads(done.stdout)
     assert (done.returncode, record["valid"], record["facts"]) == (0, True, 20)
     assert record["change_lower"] <= record["change_upper"]
+    assert set(record) <= documented("verify")
     assert "facts proved" in run("verify", str(folder)).stdout
     (folder / "certificate.npz").unlink()
     done = run("verify", str(folder))
@@ -243,6 +245,7 @@ def test_the_command_edits_and_answers(place, tmp_path):
     assert (done.returncode, done.stderr) == (0, "")
     record = json.loads(done.stdout)
     assert record["stored"] == record["facts"] == record["proved"] == 20
+    assert set(record) <= documented("edit")
     assert {"change", "perplexity_before", "perplexity_after", "seconds"} <= record.keys()
     assert json.loads((tmp_path / "out" / "edit.json").read_text())["proved"] == 20
     done = run(*command(place, tmp_path / "out"))

@@ -1,7 +1,7 @@
 """Facts stored in a layer by the least change of its weights, and the proof about these as written.
 
 Where no change stores all of them, those that fit together are looked for as a memory does it, and the
-least change that stores these is taken. What fits without offsets fits with any: a large change outdoes them.
+least change that stores these is taken. What fits without offsets fits with any, by a large change.
 """
 
 from __future__ import annotations

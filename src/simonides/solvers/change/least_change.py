@@ -82,7 +82,7 @@ _PATIENCE = (60, 120, 240)
 """Steps after which it is asked in any case, while margins are not kept."""
 
 _HOPELESS = 100.0
-"""Length that a change must have at least, over that of the change so far, at which it is not waited for."""
+"""Length that a change must have, over that of the change so far, at which it is not waited for."""
 
 
 def least_change(
