@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.neighbors import NearestCentroid
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from threadpoolctl import threadpool_limits
 
 from simonides import AssociativeMemory
 
@@ -36,7 +37,7 @@ def run() -> list[dict[str, Any]]:
     for name, (seen, labels, unseen, answers) in _data().items():
         for model, make in MODELS.items():
             pipeline = make_pipeline(StandardScaler(), make())
-            with warnings.catch_warnings():
+            with threadpool_limits(1), warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # of what is not stored, or has not converged
                 start = time.perf_counter()
                 pipeline.fit(seen, labels)
