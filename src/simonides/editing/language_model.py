@@ -301,7 +301,7 @@ def _loaded(path: Path) -> tuple[Any, Any]:
         except SafetensorError as error:
             raise ValueError(str(error)) from None
     if "gguf_file" in options:  # its weights are plain numbers by now, and are to be saved as such
-        del network.config.quantization_config
+        vars(network.config).pop("quantization_config", None)
         network.hf_quantizer, network.is_quantized = None, False
     return network, tokenizer
 
