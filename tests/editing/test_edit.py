@@ -59,8 +59,9 @@ def said(folder, prompts):
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
     words = []
     for prompt in prompts:
-        tokens = tokenizer(prompt, return_tensors="pt")["input_ids"]
-        longer = network.generate(tokens, max_new_tokens=1, do_sample=False, pad_token_id=1)
+        question = tokenizer(prompt, return_tensors="pt", return_token_type_ids=False)
+        tokens = question["input_ids"]
+        longer = network.generate(**question, max_new_tokens=1, do_sample=False, pad_token_id=1)
         words.append(tokenizer.decode(longer[0, tokens.shape[1] :]))
     return words
 
