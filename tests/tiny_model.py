@@ -19,11 +19,14 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 def network(seed: int = 0, **options: object) -> LlamaForCausalLM:
     torch.manual_seed(seed)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2}
+    sizes = {
+        "vocab_size": WORDS + 2,
+        "hidden_size": 32,
+        "intermediate_size": 64,
+        "num_hidden_layers": 2,
+    }
     heads = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
-    made = LlamaForCausalLM(
-        LlamaConfig(vocab_size=WORDS + 2, initializer_range=0.2, **{**sizes, **heads, **options})
-    )
+    made = LlamaForCausalLM(LlamaConfig(initializer_range=0.2, **{**sizes, **heads, **options}))
     with torch.no_grad():
         for parameter in made.model.norm.parameters():
             parameter.uniform_(0.5, 1.5)

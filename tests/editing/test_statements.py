@@ -44,13 +44,17 @@ def test_facts_are_read_with_a_header_or_without(tmp_path, content):
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        ("", "it has no facts"),
+        ("", "it holds none"),
         ("a,b\nc\n", "line 2 has 1 columns"),
+        ("prompt,answer\nA, with a comma, is,Tarn\n", "line 2 has 4 columns, and the first has 2"),
         ("Question,Answer\nThe sky is,blue\n", "line 1 reads like a header"),
         ("a,b,c\n", "line 1 has 3 columns and no header"),
         ("a,b\n ,c\n", "line 2 has an empty prompt"),
         ("a,b\nc,\n", "line 2 has an empty answer"),
-        ("a,b\nc,d\na,e\n", "lines 1 and 3 give the prompt 'a' different answers"),
+        (
+            "a,b\nc,d\na,e\n",
+            "lines 1 and 3 give one prompt two answers",
+        ),
         (b"a,\xff\n", "utf-8"),
         (b"a,b\0\n", "zero byte"),
         ('a,"b\n', "line 1"),
@@ -104,7 +108,7 @@ def test_a_text_longer_than_the_model_reads_is_refused():
 
 
 def test_what_is_to_change_cannot_be_preserved():
-    fact, kept = TokenFact((1,), 2, 4), TokenFact((1,), 3, 7)
+    fact, kept = TokenFact((1,), 2, (4,)), TokenFact((1,), 3, (7,))
     with pytest.raises(ValueError, match="line 7 preserves what line 4"):
         without([kept], [fact])
-    assert without([TokenFact((1,), 2, 7), TokenFact((5,), 1, 8)], [fact])[0].prefix == (5,)
+    assert without([TokenFact((1,), 2, (7,)), TokenFact((5,), 1, (8,))], [fact])[0].prefix == (5,)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,7 +39,7 @@ def edit(
     ] = None,
     preserve: Annotated[
         str | None,
-        typer.Option(help="FILE.csv with a column prompt: what now follows each must stay."),
+        typer.Option(help="FILE.csv with a column prompt: the next token after each must stay."),
     ] = None,
     margin: Annotated[
         float,
@@ -72,26 +73,26 @@ def edit(
             threads=threads,
             watch=watch,
         )
-        useful = bool(outcome.weights.any()) or outcome.stored == outcome.facts
-        if useful:
+        if outcome.useful:
             watch("writing the edited model")
             outcome.save(out)
-    record: dict[str, Any] = {**outcome.record(), "out": out if useful else None}
-    title = f"{outcome.facts:,} facts in the last layer of {model}"
+    record: dict[str, Any] = {**outcome.record(), "out": out if outcome.useful else None}
+    lines = "1 line" if outcome.rows == 1 else f"{outcome.rows:,} lines"
+    title = f"{lines}, {outcome.facts:,} facts in the last layer of {Path(model).name}"
     output.answer(record, title, _rows(outcome), as_json=as_json)
     if not as_json:
         output.print_line(
-            f"edited model: {out}" if useful else "nothing is stored and nothing written"
+            f"written to {out}" if outcome.useful else "nothing is gained and nothing written"
         )
     output.end(interrupted=outcome.interrupted)
-    if outcome.stored < outcome.facts:
+    if outcome.stored != outcome.facts:
         raise typer.Exit(_NOT_ALL)
 
 
 def _rows(outcome: Edit) -> list[list[str]]:
     total = outcome.facts + outcome.preserved
     rows = [
-        ["recalled by the edited model, run", f"{outcome.stored:,} of {outcome.facts:,}"],
+        ["recalled by the edited model, run", _of(outcome.stored, outcome.facts)],
         ["proved", f"{outcome.proved:,} of {total:,}"],
         ["length of the change on text", f"{outcome.change:.4g}"],
         ["no change is shorter than", f"{outcome.change_lower:.4g}"],
@@ -104,8 +105,12 @@ def _rows(outcome: Edit) -> list[list[str]]:
         ["seconds to store and prove", f"{outcome.seconds:.1f}"],
     ]
     if outcome.preserved:
-        rows.insert(1, ["preserved", f"{outcome.kept:,} of {outcome.preserved:,}"])
+        rows.insert(1, ["preserved, run", _of(outcome.kept, outcome.preserved)])
     return rows
+
+
+def _of(count: int | None, total: int) -> str:
+    return "not measured" if count is None else f"{count:,} of {total:,}"
 
 
 def _share(value: float) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -12,12 +13,12 @@ from simonides import arguments
 from simonides.editing import folder
 from simonides.editing.language_model import LanguageModel
 from simonides.editing.ordinary_text import python_text, read_text
+from simonides.editing.running import Run, run
 from simonides.editing.statements import given_statements, read_statements
-from simonides.editing.storing import place, store
-from simonides.editing.text_statistics import second_moments, stream_change, text_score
+from simonides.editing.storing import place, refuse_twins, store
+from simonides.editing.text_statistics import second_moments, text_score
 from simonides.editing.token_facts import kept_facts, token_facts, without
 from simonides.failures import BadArgumentError
-from simonides.interrupts import Keyboard
 from simonides.reading import expecting
 
 if TYPE_CHECKING:
@@ -38,8 +39,18 @@ MARGIN = 0.05
 """Of the stream's root mean square: a thousand facts hold by it far beyond single precision's rounding."""
 
 
+_RUINED = 0.2
+"""Change of the stream above which a note says so: by a quarter, least squares made perplexity 35 of 20."""
+
+_LARGEST = 100.0
+"""Margin, in root mean squares of the stream: one that is asked for by mistake."""
+
 _NAMED = 10
 """Lines of facts that are not recalled named in a note, which is read; ``lost`` has them all."""
+
+
+_OBJECTS = ("weights", "certificate", "problem", "statements", "prefixes", "model")
+"""What of an edit is no number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +59,15 @@ class Edit:
 
     Attributes
     ----------
-    facts, stored : int
-        Tokens that were to be learnt, and those that the edited model, run, finds most likely.
+    rows, facts, stored : int
+        Lines of facts, their tokens, which were to be learnt, and those that the edited model, run,
+        finds most likely; None where it was not run to the end.
     preserved, kept : int
-        Tokens that were to stay, and those that the edited model still finds most likely.
+        Tokens that were to stay, and those that the edited model still finds most likely, likewise.
     proved : int
         Facts, those to stay among them, proved to win in exact arithmetic with the weights as written.
+    margin : float
+        As it was asked for.
     change, change_lower : float
         Root mean square by which the change moves the stream of ordinary text, by the second moments, and
         what no change with the same margins falls below.
@@ -69,14 +83,18 @@ class Edit:
         The change itself, as written.
     certificate, problem
         For :func:`simonides.verify_change`.
+    statements, prefixes
+        The facts as they were given, and the tokens before each that is proved.
     model : LanguageModel
         The model, unchanged; ``model.changed(weights)`` runs a block with the change.
     lost : tuple of int
         Lines of facts that the edited model, run, does not recall: of the file, or places in a list.
     notes : tuple of str
         What else is to be known.
+    useful : bool
+        Whether the change recalls more facts than no change, or all of them.
     interrupted, timed_out : bool
-        Whether storing was cut short; the change is then the best by then.
+        Whether it was cut short; the change is then the best by then.
 
     Examples
     --------
@@ -85,11 +103,13 @@ class Edit:
     (4, 4)
     """
 
+    rows: int
     facts: int
-    stored: int
+    stored: int | None
     preserved: int
-    kept: int
+    kept: int | None
     proved: int
+    margin: float
     change: float
     change_lower: float
     stream_change: float
@@ -103,29 +123,25 @@ class Edit:
     weights: Reals = field(repr=False)
     certificate: ChangeCertificate | None = field(repr=False)
     problem: OriginalProblem | None = field(repr=False)
+    statements: tuple[Statement, ...] = field(repr=False)
+    prefixes: tuple[tuple[int, ...], ...] = field(repr=False)
     model: LanguageModel = field(repr=False)
     lost: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    useful: bool = True
     interrupted: bool = False
     timed_out: bool = False
 
     def record(self) -> dict[str, Any]:
         """Return the numbers, by name."""
-        return {
-            name: value
-            for name, value in vars(self).items()
-            if name not in ("weights", "certificate", "problem", "model")
-        }
+        return {name: value for name, value in vars(self).items() if name not in _OBJECTS}
 
     def save(self, path: str | Path) -> Path:
-        """Write the edited model, the change, its proof and this record to a folder, whole or not at all.
+        """Write the edited model, its proof and this record to a folder that is new or empty.
 
-        ``transformers`` loads the folder as a model. One that is not empty is refused unless it holds an
-        earlier edit.
+        It is there whole or not at all, and ``transformers`` loads it as a model.
         """
-        return folder.save(
-            path, self.model, self.weights, self.certificate, self.problem, self.record()
-        )
+        return folder.save(path, self)
 
 
 def edit(
@@ -185,7 +201,8 @@ def edit(
     >>> outcome = edit("SmolLM2", [("The capital of Atlantis is", "Poseidonis")])  # doctest: +SKIP
     >>> outcome.save("edited")  # doctest: +SKIP
     """
-    margin = arguments.positive("margin", margin, remedy="pass a share such as 0.05")
+    margin = arguments.between("margin", margin, 0, _LARGEST, remedy="pass a share such as 0.05")
+    arguments.time_limit(time_limit)
     statements = _statements("facts", facts, need_answer=True)
     staying = [] if preserve is None else _statements("preserve", preserve, need_answer=False)
     text = python_text() if keep is None else read_text(keep)
@@ -197,13 +214,14 @@ def edit(
         began = time.perf_counter()
         with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):
             learnt = token_facts(statements, loaded.tokenizer, loaded.longest)
+            refuse_twins(loaded, learnt)
         with expecting(
             "preserve", _name(preserve), "prompts that a model reads", "change that line"
         ):
             kept = kept_facts(staying, loaded.tokenizer, loaded.longest, loaded.next_tokens)
             kept = without(kept, learnt)
-        with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):
-            placed = place(loaded, learnt, kept, margin, lambda n: say(f"keys of {n:,} facts read"))
+            refuse_twins(loaded, kept)
+        placed = place(loaded, learnt, kept, margin, lambda n: say(f"keys of {n:,} facts read"))
         metric = second_moments(loaded, text.learnt, lambda n: say(f"{n:,} tokens of text read"))
         before = text_score(loaded, text.held_out, lambda n: say(f"{n:,} tokens foretold"))
         reading = time.perf_counter() - began
@@ -214,66 +232,46 @@ def edit(
         )  # fmt: skip
         seconds = time.perf_counter() - began
         say("running the edited model")
-        seen = _seen(loaded, stored, learnt, kept, text)
-    return _outcome(loaded, stored, seen, (learnt, kept), before, (seconds, reading), text)
+        seen = run(loaded, stored.change, learnt, kept, text)
+    request = _Request(tuple(statements), learnt, kept, margin, text)
+    return _outcome(loaded, request, stored, seen, before, (seconds, reading))
 
 
-@dataclass
-class _Seen:
-    """What the edited model did when it ran; nothing of it if that was interrupted."""
+@dataclass(frozen=True)
+class _Request:
+    """What was to be stored and kept, by what margin, beside what text."""
 
-    stored: int = 0
-    kept: int = 0
-    lost: tuple[int, ...] = ()
-    after: TextScore | None = None
-    moved: float = np.nan
-    interrupted: bool = True
+    statements: tuple[Statement, ...]
+    learnt: list[TokenFact]
+    kept: list[TokenFact]
+    margin: float
+    text: OrdinaryText
 
-
-def _seen(
-    model: LanguageModel,
-    stored: StoredChange,
-    learnt: list[TokenFact],
-    kept: list[TokenFact],
-    text: OrdinaryText,
-) -> _Seen:
-    seen = _Seen()
-    with Keyboard(), model.changed(stored.change):
-        missing, gone = (_missing(model, facts) for facts in (learnt, kept))
-        seen.stored, seen.kept = len(learnt) - len(missing), len(kept) - len(gone)
-        seen.lost = tuple(sorted({fact.line for fact in missing}))
-        seen.after = text_score(model, text.held_out)
-        seen.interrupted = False
-    if not seen.interrupted:
-        seen.moved = stream_change(model, text.held_out, stored.change)
-    return seen
-
-
-def _missing(model: LanguageModel, facts: list[TokenFact]) -> list[TokenFact]:
-    """Return the facts whose token the model, run as it is, does not find most likely."""
-    tokens = model.next_tokens([fact.prefix for fact in facts])
-    return [fact for token, fact in zip(tokens, facts, strict=True) if token != fact.target]
+    @property
+    def facts(self) -> list[TokenFact]:
+        return [*self.learnt, *self.kept]
 
 
 def _outcome(
     model: LanguageModel,
+    request: _Request,
     stored: StoredChange,
-    seen: _Seen,
-    facts: tuple[list[TokenFact], list[TokenFact]],
+    seen: Run,
     before: TextScore,
     times: tuple[float, float],
-    text: OrdinaryText,
 ) -> Edit:
-    solution, after = stored.solution, seen.after
-    learnt, kept = facts
+    solution, proof, after = stored.solution, stored.proof, seen.text
+    facts = request.facts
     return Edit(
-        facts=len(learnt),
+        rows=len(request.statements),
+        facts=len(request.learnt),
         stored=seen.stored,
-        preserved=len(kept),
+        preserved=len(request.kept),
         kept=seen.kept,
-        proved=stored.proved,
+        proved=proof.facts,
+        margin=request.margin,
         change=solution.change if solution.change is not None else np.nan,
-        change_lower=stored.verification.change_lower,
+        change_lower=proof.verification.change_lower,
         stream_change=seen.moved,
         perplexity_before=before.perplexity,
         perplexity_after=np.nan if after is None else after.perplexity,
@@ -283,33 +281,40 @@ def _outcome(
         reading_seconds=times[1],
         steps=solution.steps,
         weights=stored.change,
-        certificate=stored.certificate,
-        problem=stored.problem,
+        certificate=proof.certificate,
+        problem=proof.problem,
+        statements=request.statements,
+        prefixes=tuple(facts[row].prefix for row in proof.rows),
         model=model,
         lost=seen.lost,
-        notes=tuple(_notes(stored, seen, len(learnt) + len(kept), before, text)),
+        notes=tuple(_notes(stored, seen, request, before)),
+        useful=stored.useful,
         interrupted=solution.interrupted or seen.interrupted,
         timed_out=solution.timed_out,
     )
 
 
-def _notes(
-    stored: StoredChange, seen: _Seen, facts: int, before: TextScore, text: OrdinaryText
-) -> list[str]:
+def _notes(stored: StoredChange, seen: Run, request: _Request, before: TextScore) -> list[str]:
     notes = [
-        f"Perplexity on {before.tokens:,} tokens of {text.source}, others than those kept undisturbed.",
-        "Proved of the model's last layer in exact arithmetic; its own rounding is seen by running it.",
+        f"Perplexity is that of {before.tokens:,} held-out tokens of {request.text.source}.",
+        "Proved of the last layer in exact arithmetic; that rounding is harmless is seen by running it.",
     ]
-    if stored.refuted:
+    unproved = len(request.facts) - stored.proof.facts
+    if stored.crowded:
         notes.append(
-            "No change of this layer recalls all facts: there is a proof. These fit together."
+            "No change of this layer gives every fact its margin; those stored fit together."
         )
-    elif stored.proved < facts:
-        notes.append(f"{facts - stored.proved:,} facts are not proved to be recalled.")
+    elif unproved:
+        notes.append(f"{unproved:,} facts are not proved to be recalled.")
     if seen.lost:
         lines = ", ".join(map(str, seen.lost[:_NAMED]))
         more = f" and {len(seen.lost) - _NAMED:,} more" if len(seen.lost) > _NAMED else ""
         notes.append(f"Not recalled: what lines {lines}{more} of the facts ask for.")
+    if seen.moved > _RUINED:
+        notes.append(
+            f"The change moves the stream of ordinary text by {seen.moved:.0%}: other answers suffer. "
+            "Store fewer facts, or ask for a smaller margin."
+        )
     if stored.solution.interrupted:
         notes.append("Interrupted: this is the best by then.")
     elif stored.solution.timed_out:
@@ -357,6 +362,7 @@ class _torch_threads:  # noqa: N801 - used as a block
     def __init__(self, threads: int | None) -> None:
         if threads is not None:
             arguments.whole("threads", threads, remedy="pass the number of threads to use")
+            threads = min(threads, os.cpu_count() or 1)
         self._threads, self._before = threads, 0
 
     def __enter__(self) -> None:

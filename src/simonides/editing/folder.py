@@ -1,13 +1,14 @@
-"""An edited model in a folder that ``transformers`` loads, with the change, its proof and a record.
+"""An edited model in a folder that ``transformers`` loads, with its proof, a record, and the way back.
 
-``change.safetensors`` holds the difference of the weights in double precision, so that it can be taken off
-again exactly; ``certificate.npz`` and ``keys.npz`` the proof and what it is about, whose outputs are the
-model's own head.
+``before.safetensors`` holds the one matrix as it was; ``certificate.npz`` the proof, and ``keys.npz`` what
+it is about: keys, the tokens that the model reads them from, and those that are to follow; outputs are the
+model's own head. The record has digests of all weights as they were and of the configuration.
 """
 
 from __future__ import annotations
 
 import contextlib
+import csv
 import hashlib
 import io
 import json
@@ -24,7 +25,7 @@ from simonides.certificate import ChangeCertificate, ChangeVerification, verify_
 from simonides.editing.language_model import LanguageModel
 from simonides.interrupts import HOLD
 from simonides.problems.original import OriginalProblem
-from simonides.reading import read_arrays, read_json
+from simonides.reading import expecting, read_arrays, read_bytes, read_json
 from simonides.tensor_files import read_tensors
 from simonides.writing import flush, replacing, write_arrays, write_whole
 
@@ -32,85 +33,96 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simonides.arrays import Reals
+    from simonides.editing.edit import Edit
 
-RECORD, CHANGE, PROOF, KEYS = "edit.json", "change.safetensors", "certificate.npz", "keys.npz"
+RECORD, BEFORE, FACTS = "edit.json", "before.safetensors", "facts.csv"
+PROOF, KEYS, CONFIG = "certificate.npz", "keys.npz", "config.json"
 
 _KIND = "edit of a language model by simonides"
-"""What the record of an earlier edit says it is: such a folder may be replaced."""
+"""What the record of an edit says it is."""
+
+_ROUNDING = 1e-3
+"""Of the largest: prompts in other company are rounded a thousand times less, other prompts differ more."""
 
 
 def check_folder(path: str | Path) -> Path:
-    """Return where an edit can be written: a folder that is new, empty or an earlier edit."""
+    """Return where a folder can be written: new or empty, in a folder that can be written to."""
     place = Path(path)
     if place.is_symlink() or (place.exists() and not place.is_dir()):
         raise arguments.refuse("out", str(path), "a folder", "it is none; choose another")
+    if (place.exists() and any(place.iterdir())) or not place.name:
+        condition = "a folder that is new or empty"
+        raise arguments.refuse("out", str(path), condition, "choose another, or empty it first")
     if not place.parent.is_dir():
         remedy = f"create {place.parent} first"
         raise arguments.refuse("out", str(path), "in a folder that exists", remedy)
-    if place.exists() and any(place.iterdir()) and not _is_ours(place):
-        raise arguments.refuse(
-            "out", str(path), "a folder that is new, empty or an earlier edit", "choose another"
-        )
-    return place
+    with _part(place):  # a disk that cannot be written to says so now, and not after an hour
+        return place
 
 
-def _is_ours(place: Path) -> bool:
-    record = place / RECORD
-    return record.is_file() and read_json(record).get("kind") == _KIND
-
-
-def save(
-    path: str | Path,
-    model: LanguageModel,
-    change: Reals,
-    certificate: ChangeCertificate | None,
-    problem: OriginalProblem | None,
-    record: dict[str, Any],
-) -> Path:
-    """Write everything beside the folder, and put it in its place at the end."""
-    with _new_folder(path) as part:
-        _write_network(part, model, change)
-        _write_change(part / CHANGE, model.weight_name, change)
-        if certificate is not None and problem is not None:
-            certificate.save(part / PROOF)
-            keys = {"inputs": problem.inputs.astype(np.float32), "targets": problem.targets}
-            write_arrays(part / KEYS, keys)
-        content = {
-            "kind": _KIND,
-            "model": model.source,
-            "weight": model.weight_name,
-            "before": _digest(model),
-            **_plain(record),
-        }
-        write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
-    return Path(path)
+@contextlib.contextmanager
+def _part(place: Path) -> Iterator[Path]:
+    """Yield a folder beside another, for what is to become that; at the end it is gone."""
+    part = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
+    part.mkdir()
+    try:
+        yield part
+    finally:
+        with HOLD:
+            shutil.rmtree(part, ignore_errors=True)
 
 
 @contextlib.contextmanager
 def _new_folder(path: str | Path) -> Iterator[Path]:
     """Yield a folder that is in its place, whole, once the block has ended well, and gone otherwise."""
     place = check_folder(path)
-    part = place.with_name(f".{place.name}.{secrets.token_hex(8)}.part")
-    part.mkdir()
-    try:
+    with _part(place) as part:
         yield part
         flush(part)
-        with HOLD:
-            _take_place(part, place)
-    finally:
-        with HOLD:
-            shutil.rmtree(part, ignore_errors=True)
+        part.replace(
+            place
+        )  # which an empty folder lets happen, and one that is filled by now does not
+
+
+def save(path: str | Path, outcome: Edit) -> Path:
+    """Write everything beside the folder, and put it in its place at the end."""
+    model, problem = outcome.model, outcome.problem
+    with _new_folder(path) as part:
+        with model.changed(outcome.weights):
+            _write_network(part, model)
+        _write_tensor(part / BEFORE, model.weight_name, model.weight)
+        _write_facts(part / FACTS, outcome)
+        if outcome.certificate is not None and problem is not None:
+            outcome.certificate.save(part / PROOF)
+            tokens = [token for prefix in outcome.prefixes for token in prefix]
+            keys = {
+                "inputs": problem.inputs.astype(np.float32),
+                "targets": problem.targets,
+                "tokens": np.array(tokens, np.int64),
+                "lengths": np.array([len(prefix) for prefix in outcome.prefixes], np.int64),
+            }
+            write_arrays(part / KEYS, keys)
+        content = {
+            "kind": _KIND,
+            "model": model.source,
+            "weight": model.weight_name,
+            "before": _digest(model),
+            "config": _file_digest(part / CONFIG),
+            **_plain(outcome.record()),
+        }
+        write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
+    return Path(path)
 
 
 def undo_edit(path: str | Path, out: str | Path) -> Path:
-    """Take an edit off again and write the model as it was, bit for bit in single precision.
+    """Take an edit off again and write the model with the weights it had.
 
     Parameters
     ----------
     path : path
         A folder that :meth:`Edit.save` wrote.
     out : path
-        Folder for the model: new, empty, or an earlier edit, which is replaced.
+        Folder for the model, new or empty.
 
     Returns
     -------
@@ -120,44 +132,20 @@ def undo_edit(path: str | Path, out: str | Path) -> Path:
     Raises
     ------
     BadArgumentError
-        For a folder that holds no edit, or whose weights are no longer those that were written.
+        For a folder that holds no edit, or one that has been changed since.
 
     Examples
     --------
     >>> undo_edit("edited", "as_before")  # doctest: +SKIP
     """
     place = check_folder(out)
-    model, change = _edited(path)
-    if change is None:
-        again = "take the model that was edited instead"
+    model, before = _edited(Path(path))
+    if before is None:
+        again = "it has been changed since: go on from the original model"
         raise arguments.refuse("edit", str(path), "as it was written", again)
-    with _new_folder(place) as part:
-        _write_network(part, model, -change)
+    with _new_folder(place) as part, model.replaced(before):
+        _write_network(part, model)
     return place
-
-
-def _edited(path: str | Path) -> tuple[LanguageModel, Reals | None]:
-    """Return the model in a folder and its change, None if that does not lead back to what was edited."""
-    place = Path(path)
-    if not place.is_dir() or not _is_ours(place):
-        raise arguments.refuse(
-            "edit", str(path), "a folder that 'simonides edit' wrote", "pass another"
-        )
-    model, tensors = LanguageModel.load(place), read_tensors(place / CHANGE)[0]
-    change = tensors.get(model.weight_name)
-    if change is None or change.shape != model.weight.shape:
-        return model, None
-    before = read_json(place / RECORD).get("before")
-    with model.changed(-change):
-        return model, change if _digest(model) == before else None
-
-
-def _digest(model: LanguageModel) -> str:
-    """Return the digest of all weights of a model, as it is now."""
-    digest = hashlib.sha256()
-    for name, weights in sorted(model.network.named_parameters()):
-        digest.update(name.encode() + weights.detach().numpy().astype("<f4").tobytes())
-    return digest.hexdigest()
 
 
 def verify_edit(path: str | Path) -> ChangeVerification:
@@ -172,8 +160,8 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     -------
     ChangeVerification
         Whether every fact's token wins in exact arithmetic, and bounds on the length of this change and of
-        any other. Not valid if the change in the folder is not that of the proof, or the weights there are
-        not those of before with the change.
+        any other. Not valid either if the change in the folder is not that of the proof, the model has been
+        changed otherwise, or, run on the facts' tokens, does not have these keys or does not recall them.
 
     Raises
     ------
@@ -186,43 +174,101 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     True
     """
     place = Path(path)
-    model, change = _edited(place)
-    if change is None:
-        reason = "the weights are not those of before and the change"
+    model, before = _edited(place)
+    if before is None:
+        reason = "the model is not that of before with the change of one matrix"
         return ChangeVerification(False, reason=reason)
     if not (place / PROOF).exists():
         return ChangeVerification(False, reason="there is no certificate")
     certificate = ChangeCertificate.load(place / PROOF)
-    if not np.array_equal(change, certificate.weights):
-        return ChangeVerification(False, reason="the change written is not that of the proof")
-    keys = read_arrays(place / KEYS, known=("inputs", "targets"))
-    inputs = keys["inputs"].astype(np.float64)
-    return verify_change(certificate, OriginalProblem(inputs, model.outputs(), keys["targets"]))
+    if not np.array_equal(model.weight - before.astype(np.float64), certificate.weights):
+        return ChangeVerification(False, reason="the change is not that of the proof")
+    with expecting("file", place / KEYS, "the keys of an edit", "pass a folder as it was written"):
+        keys = read_arrays(place / KEYS, known=("inputs", "targets", "tokens", "lengths"))
+        inputs = keys["inputs"].astype(np.float64)
+        problem = OriginalProblem(inputs, model.outputs(), keys["targets"])
+        prefixes = _prefixes(keys["tokens"], keys["lengths"], problem)
+    verification = verify_change(certificate, problem)
+    flaw = _unlike(model, certificate, problem, prefixes) if verification.valid else ""
+    return ChangeVerification(False, reason=flaw) if flaw else verification
 
 
-def _write_network(part: Path, model: LanguageModel, change: Reals) -> None:
-    """Write the edited network and its tokenizer as ``transformers`` does."""
-    with model.changed(change), contextlib.redirect_stderr(io.StringIO()):  # bars of its own
+def _edited(place: Path) -> tuple[LanguageModel, Any]:
+    """Return the model in a folder and the matrix as it was, None if anything else has been changed."""
+    record = read_json(place / RECORD) if (place / RECORD).is_file() else {}
+    if record.get("kind") != _KIND:
+        raise arguments.refuse(
+            "edit", str(place), "a folder that 'simonides edit' wrote", "pass another"
+        )
+    model, tensors = LanguageModel.load(place), read_tensors(place / BEFORE)[0]
+    before = tensors.get(model.weight_name)
+    if before is None or before.dtype != np.float32 or before.shape != model.weight.shape:
+        return model, None
+    with model.replaced(before):
+        same = _digest(model) == record.get("before")
+    same = same and _file_digest(place / CONFIG) == record.get("config")
+    return model, before if same else None
+
+
+def _prefixes(tokens: Any, lengths: Any, problem: OriginalProblem) -> list[tuple[int, ...]]:
+    """Return the tokens before each fact; raise ``ValueError`` if these are none."""
+    tokens, lengths = (np.asarray(array).ravel().astype(np.int64) for array in (tokens, lengths))
+    whole = len(lengths) == problem.facts and lengths.sum() == len(tokens)
+    if not whole or np.any(lengths < 1) or np.any(tokens < 0):
+        raise ValueError("its tokens are not those of its facts")
+    ends = np.cumsum(lengths)
+    return [tuple(tokens[end - n : end].tolist()) for end, n in zip(ends, lengths, strict=True)]
+
+
+def _unlike(
+    model: LanguageModel,
+    certificate: ChangeCertificate,
+    problem: OriginalProblem,
+    prefixes: list[tuple[int, ...]],
+) -> str:
+    """Return what the edited model, run, does unlike the proof says, nothing if it agrees."""
+    keys, streams = model.read(prefixes)
+    images = certificate.offsets + problem.inputs @ certificate.weights.T
+    for now, then in ((keys, problem.inputs), (streams, images)):
+        if not np.abs(now - then).max() <= _ROUNDING * np.abs(then).max():
+            return "the model does not have these keys after the tokens of the facts"
+    missing = np.count_nonzero(np.array(model.next_tokens(prefixes)) != problem.targets)
+    return f"the model, run, does not recall {missing:,} of the facts" if missing else ""
+
+
+def _digest(model: LanguageModel) -> str:
+    """Return the digest of all weights of a model, as it is now."""
+    digest = hashlib.sha256()
+    for name, weights in sorted(model.network.named_parameters()):
+        digest.update(name.encode() + weights.detach().numpy().astype("<f4").tobytes())
+    return digest.hexdigest()
+
+
+def _file_digest(path: Path) -> str:
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+def _write_network(part: Path, model: LanguageModel) -> None:
+    """Write the network as it is now and its tokenizer as ``transformers`` does."""
+    with contextlib.redirect_stderr(io.StringIO()):  # bars of its own
         model.network.save_pretrained(str(part))
     model.tokenizer.save_pretrained(str(part))
 
 
-def _write_change(path: Path, name: str, change: Reals) -> None:
+def _write_tensor(path: Path, name: str, weight: Reals) -> None:
     from safetensors.numpy import save as packed
 
     with replacing(path) as file:
-        file.write(packed({name: np.ascontiguousarray(change)}))
+        file.write(packed({name: np.ascontiguousarray(weight, dtype=np.float32)}))
 
 
-def _take_place(part: Path, place: Path) -> None:
-    """Put a folder in the place of one that is empty, or of an earlier edit."""
-    if place.exists() and any(place.iterdir()):
-        former = part.with_suffix(".former")
-        place.rename(former)
-        part.rename(place)
-        shutil.rmtree(former)
-    else:
-        part.replace(place)
+def _write_facts(path: Path, outcome: Edit) -> None:
+    """Write the facts as they were given, in a form that can be changed and stored again."""
+    text = io.StringIO(newline="")
+    rows = csv.writer(text)
+    rows.writerow(("prompt", "answer"))
+    rows.writerows((statement.prompt, statement.answer) for statement in outcome.statements)
+    write_whole(path, text.getvalue().encode())
 
 
 def _plain(record: dict[str, Any]) -> dict[str, Any]:

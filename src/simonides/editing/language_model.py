@@ -22,6 +22,7 @@ import numpy as np
 from simonides import arguments
 from simonides.gguf_files import is_gguf, read_gguf
 from simonides.reading import expecting, read_json
+from simonides.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -163,15 +164,19 @@ class LanguageModel:
             condition = "one whose last layer adds its output to the stream that the head reads"
             raise arguments.refuse("model", self.source, condition, _REMEDY)
 
-    @contextlib.contextmanager
-    def changed(self, change: Reals) -> Iterator[None]:
+    def changed(self, change: Reals) -> contextlib.AbstractContextManager[None]:
         """Run the block with a change added to the layer's weights, rounded to single precision."""
+        return self.replaced((self.weight + change).astype(np.float32))
+
+    @contextlib.contextmanager
+    def replaced(self, weight: Any) -> Iterator[None]:
+        """Run the block with other weights in the layer, given in single precision."""
         import torch
 
         before = self.down.weight.detach().clone()
         try:
             with torch.no_grad():
-                self.down.weight.copy_(torch.from_numpy((self.weight + change).astype(np.float32)))
+                self.down.weight.copy_(torch.from_numpy(weight))
             yield
         finally:
             with torch.no_grad():
@@ -197,6 +202,7 @@ class LanguageModel:
         """Return the keys and streams of every token, shape (texts, tokens, size)."""
         import torch
 
+        self._check(tokens)
         seen: dict[str, Any] = {}
 
         def seeing(name: str) -> Callable[[Any, Any], None]:
@@ -213,6 +219,17 @@ class LanguageModel:
             for hook in hooks:
                 hook.remove()
         return seen["keys"], seen["stream"]
+
+    def logits(self, tokens: Any, **options: int) -> Any:
+        """Return the logits after each token, shape (texts, tokens, vocabulary)."""
+        self._check(tokens)
+        return self.network(input_ids=tokens, use_cache=False, **options).logits
+
+    def _check(self, tokens: Any) -> None:
+        rows = len(self.network.get_input_embeddings().weight)
+        if int(tokens.max()) >= rows:
+            condition = f"one that knows every token of its tokenizer, which has more than {rows:,}"
+            raise arguments.refuse("model", self.source, condition, "pass a whole model")
 
     def next_tokens(
         self, prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None = None
@@ -231,8 +248,7 @@ class LanguageModel:
         import torch
 
         with torch.no_grad():
-            answer = self.network(input_ids=tokens, use_cache=False, logits_to_keep=1)
-        return answer.logits[:, -1]
+            return self.logits(tokens, logits_to_keep=1)[:, -1]
 
 
 def _batches(
@@ -261,7 +277,8 @@ def _array(tensor: Any) -> Reals:
 
 def _loaded(path: Path) -> tuple[Any, Any]:
     """Return a network and its tokenizer from files on this machine; nothing in them is executed."""
-    options: dict[str, Any] = {"local_files_only": True}
+    # Never asked of the user either: a model's own code is not run.
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     folder = path
     if not path.is_dir() and is_gguf(path):
         read_gguf(path)  # which refuses what claims more than is there
@@ -295,13 +312,17 @@ def _loaded(path: Path) -> tuple[Any, Any]:
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **options)
             if "gguf_file" not in options:
                 options["use_safetensors"] = True  # other files would have to be executed
-            network: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                str(folder), dtype=torch.float32, **options
+            loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
+                str(folder), dtype=torch.float32, output_loading_info=True, **options
             )
+            network, report = loaded
         except SafetensorError as error:
             raise ValueError(str(error)) from None
+        absent = sorted({*report["missing_keys"], *map(str, report["mismatched_keys"])})
+        if absent:  # which would be drawn at random
+            raise ValueError(f"its files lack {printable(absent[0], 80)}")
     if "gguf_file" in options:  # its weights are plain numbers by now, and are to be saved as such
-        vars(network.config).pop("quantization_config", None)
+        network.config.__dict__.pop("quantization_config", None)
         network.hf_quantizer, network.is_quantized = None, False
     return network, tokenizer
 

@@ -34,7 +34,9 @@ _HEADERS = {"prompt", "question", "query", "input", "text", "instruction", "subj
 }  # fmt: skip
 """Names that columns of facts go by: a first line with one of them is a header, and not a fact."""
 
-_AGAIN = "pass a CSV file with the columns prompt and answer"
+_AGAIN = (
+    "mend the file: commas separate columns, and quotation marks stand around text that holds one"
+)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ def read_statements(
 ) -> list[Statement]:
     """Return the statements of a CSV file; without ``need_answer`` a column of prompts is enough."""
     columns = "prompt and answer" if need_answer else "prompt"
-    with expecting(name, path, f"a CSV file of {columns} in UTF-8", _AGAIN):
+    with expecting(name, path, f"a CSV file in UTF-8 of the columns {columns}", _AGAIN):
         text = read_bytes(path, most=_MOST_BYTES).decode("utf-8-sig")
         return checked(list(_rows(text, need_answer)))
 
@@ -95,14 +97,14 @@ def given_statements(
 def checked(statements: list[Statement]) -> list[Statement]:
     """Return statements, each once; raise ``ValueError`` if there are none or two contradict each other."""
     if not statements:
-        raise ValueError("it has no facts")
+        raise ValueError("it holds none")
     answers: dict[str, Statement] = {}
     for statement in statements:
         earlier = answers.setdefault(statement.prompt, statement)
         if earlier.answer != statement.answer:
             raise ValueError(
-                f"lines {earlier.line} and {statement.line} give the prompt {shown(statement.prompt)} "
-                "different answers"
+                f"lines {earlier.line} and {statement.line} give one prompt two answers, "
+                f"{shown(earlier.answer)} and {shown(statement.answer)}"
             )
     return list(answers.values())
 
@@ -117,30 +119,29 @@ def _rows(text: str, need_answer: bool) -> Iterator[Statement]:
         raise ValueError("it holds a zero byte")
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     places: tuple[int, int | None] | None = None
-    line = 1
+    line, columns = 1, 0
     try:
         for row in rows:
             begins, line = line, rows.line_num + 1
             if not row:
                 continue
             if places is None:
-                names = [cell.strip().lower() for cell in row]
+                names, columns = [cell.strip().lower() for cell in row], len(row)
                 if "prompt" in names and ("answer" in names or not need_answer):
                     places = names.index("prompt"), _place(names)
                     continue
                 if not _HEADERS.isdisjoint(names):
-                    columns = "prompt and answer" if need_answer else "prompt"
-                    raise ValueError(
-                        f"line {begins} reads like a header, but does not name {columns}"
-                    )
+                    raise ValueError(f"line {begins} reads like a header, but does not name them")
                 if len(row) != 2 and (need_answer or len(row) != 1):
                     raise ValueError(
                         f"line {begins} has {len(row)} columns and no header names them"
                     )
                 places = 0, 1 if len(row) == 2 else None
             prompt, answer = places
-            if len(row) <= max(prompt, answer or 0):
-                raise ValueError(f"line {begins} has {len(row)} columns, too few")
+            if len(row) != columns:
+                raise ValueError(
+                    f"line {begins} has {len(row)} columns, and the first has {columns}"
+                )
             yield _statement(
                 row[prompt], "" if answer is None else row[answer], begins, need_answer
             )

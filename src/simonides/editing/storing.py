@@ -1,7 +1,8 @@
 """Facts stored in a layer by the least change of its weights, and the proof about these as written.
 
-Where no change stores all of them, those that fit together are looked for as a memory does it, and the
-least change that stores these is taken. What fits without offsets fits with any, by a large change.
+Where no change is found that stores all of them, those that fit together are looked for as a memory does
+it: what fits without offsets fits with any, by a large change. Of that, of the first attempt, and of no
+change at all, what recalls most is taken.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.certificate import ChangeVerification, verify_change
+from simonides.interrupts import Keyboard, completed
 from simonides.memory.facts import Facts
 from simonides.memory.recipe import Recipe
 from simonides.memory.storing import Storing
@@ -53,25 +55,38 @@ class Placed:
 
 
 @dataclass(frozen=True, eq=False)
-class StoredChange:
-    """A change as it is written, how it was found, and what is proved of it.
+class ChangeProof:
+    """What is proved of a change as it is written, and of which of the facts: nothing without a problem."""
 
-    ``problem`` and ``certificate`` are about the facts that are proved: all, unless the work was cut short
-    or not all of them fit. ``refuted`` says that there is a proof that they do not.
+    rows: Integers
+    verification: ChangeVerification
+    problem: OriginalProblem | None = None
+    certificate: ChangeCertificate | None = None
+
+    @property
+    def facts(self) -> int:
+        """Facts that are proved to be recalled."""
+        return len(self.rows) if self.verification.valid else 0
+
+
+@dataclass(frozen=True, eq=False)
+class StoredChange:
+    """A change as it is written, how it was found, what is proved, and how many more facts it recalls.
+
+    ``whole`` says that all facts are recalled, ``crowded`` that no change gives every fact its margin.
     """
 
     change: Reals
     solution: Solution
-    problem: OriginalProblem | None
-    certificate: ChangeCertificate | None
-    verification: ChangeVerification
-    refuted: bool = False
+    proof: ChangeProof
+    gain: int
+    whole: bool
+    crowded: bool = False
 
     @property
-    def proved(self) -> int:
-        """Facts that are proved to be recalled, those to be kept among them."""
-        proved = self.verification.valid and self.problem is not None
-        return self.problem.facts if proved and self.problem is not None else 0
+    def useful(self) -> bool:
+        """Whether anything is gained by it, or nothing was to be gained."""
+        return self.gain > 0 or self.whole
 
 
 def place(
@@ -81,12 +96,8 @@ def place(
     margin: float,
     watch: Callable[[int], None] | None = None,
 ) -> Placed:
-    """Read keys and streams of facts, those to be stored first; ``margin`` in root mean squares of streams.
-
-    Raises ``ValueError`` for a token that no weights tell from another.
-    """
+    """Read keys and streams of facts, those to be stored first; ``margin`` over the streams' own size."""
     outputs = model.outputs()
-    _refuse_twins(model, outputs, [*facts, *kept])
     keys, streams = model.read([fact.prefix for fact in (*facts, *kept)], watch)
     targets = np.array([fact.target for fact in (*facts, *kept)])
     margins = margin * np.sqrt(np.mean(streams**2, axis=1))
@@ -108,22 +119,69 @@ def store(
     """Return the least change that stores the facts or those that fit, as it is written, with its proof."""
     deadline = arguments.deadline(time_limit)
 
-    def solved(part: Placed) -> Solution:
-        return least_change(
+    def attempt(part: Placed, rows: Integers) -> _Attempt:
+        solution = least_change(
             part.problem, part.streams, metric, part.margins,
             time_limit=_left(deadline), threads=threads, watch=watch,
         )  # fmt: skip
+        return _Attempt(part, rows, solution, model.written(solution.weights))
 
-    solution = solved(placed)
-    refuted = solution.status is Status.INFEASIBLE
-    missing = solution.recalled < placed.problem.facts
-    if missing and not solution.cut_short:
-        fitting = _fitting(placed.problem, _left(deadline), watch)
-        if len(fitting) > solution.recalled:
-            placed = placed.part(fitting)
-            solution = solved(placed)
-    change = model.written(solution.weights)
-    return StoredChange(change, solution, *_proved(placed, solution, change), refuted)
+    count = placed.problem.facts
+    first = attempt(placed, np.arange(count))
+    interrupted, timed_out = first.solution.interrupted, first.solution.timed_out
+    attempts = [first]
+    if first.solution.recalled < count:
+        if not first.solution.cut_short:
+            rows, interrupted, timed_out = _fitting(placed.problem, _left(deadline), watch)
+            if len(rows) and not (interrupted or timed_out):
+                attempts.append(attempt(placed.part(rows), rows))
+                interrupted = attempts[-1].solution.interrupted
+                timed_out = attempts[-1].solution.timed_out
+        attempts.append(first.without_change())
+    stored, again = completed(lambda: _best(placed, attempts))
+    solution = replace(stored.solution, interrupted=interrupted or again, timed_out=timed_out)
+    crowded = first.solution.status is Status.INFEASIBLE
+    return replace(stored, solution=solution, crowded=crowded)
+
+
+@dataclass(frozen=True, eq=False)
+class _Attempt:
+    """A change that was found for some of the facts."""
+
+    part: Placed
+    rows: Integers
+    solution: Solution
+    change: Reals
+
+    def without_change(self) -> _Attempt:
+        """Return no change at all, for the same facts."""
+        nothing = np.zeros_like(self.change)
+        certificate = self.solution.change_certificate
+        if certificate is not None:
+            none = np.empty(0, np.int64)
+            certificate = replace(
+                certificate, pair_facts=none, pair_rivals=none, multipliers=np.empty(0)
+            )
+        solution = replace(
+            self.solution,
+            weights=nothing,
+            change=0.0,
+            change_lower=0.0,
+            change_certificate=certificate,
+        )
+        return _Attempt(self.part, self.rows, solution, nothing)
+
+
+def _best(placed: Placed, attempts: Sequence[_Attempt]) -> StoredChange:
+    """Return the change that recalls most of all facts, the first of several such, with its proof."""
+    recalled = [np.count_nonzero(_leads(placed, attempt.change) > 0) for attempt in attempts]
+    most = max(recalled)
+    best = attempts[recalled.index(most)]
+    proof = _proof(best)
+    # The last attempt of several is no change.
+    gain = most - recalled[-1] if len(attempts) > 1 else most
+    whole = bool(most == placed.problem.facts)
+    return StoredChange(best.change, best.solution, proof, int(gain), whole)
 
 
 def _left(deadline: float) -> float | None:
@@ -133,28 +191,29 @@ def _left(deadline: float) -> float | None:
 
 def _fitting(
     problem: OriginalProblem, time_limit: float | None, watch: Callable[[Progress], None] | None
-) -> Integers:
-    """Return facts that some weights recall together: as many as a memory finds."""
+) -> tuple[Integers, bool, bool]:
+    """Return facts that a memory finds to fit together, and if it was interrupted or out of time."""
     facts = Facts(problem.inputs, problem.outputs, problem.targets)
     storing = Storing(facts, Recipe(time_limit=time_limit, watch=watch))
-    storing.search()
-    return np.flatnonzero(storing.outcome().stored)
+    with Keyboard() as keyboard:
+        storing.search()
+    rows = np.flatnonzero(storing.outcome().stored)
+    return rows, keyboard.interrupted or storing.interrupted, storing.timed_out
 
 
-def _proved(
-    placed: Placed, solution: Solution, change: Reals
-) -> tuple[OriginalProblem | None, ChangeCertificate | None, ChangeVerification]:
-    """Return what is proved of the change as it is written: of all facts, or else of those recalled."""
-    problem, certificate = placed.problem, solution.change_certificate
+def _proof(attempt: _Attempt) -> ChangeProof:
+    """Return what is proved of the change as it is written: of all its facts, or else of those recalled."""
+    problem, certificate = attempt.part.problem, attempt.solution.change_certificate
     if certificate is None:
-        return None, None, ChangeVerification(False, reason="there is no certificate")
-    certificate = replace(certificate, weights=change)
+        nothing = ChangeVerification(False, reason="there is no certificate")
+        return ChangeProof(np.empty(0, np.int64), nothing)
+    certificate = replace(certificate, weights=attempt.change)
     verification = verify_change(certificate, problem)
     if verification.valid:
-        return problem, certificate, verification
-    recalled = np.flatnonzero(_leads(placed, change) > 0)
+        return ChangeProof(attempt.rows, verification, problem, certificate)
+    recalled = np.flatnonzero(_leads(attempt.part, attempt.change) > 0)
     if not recalled.size:
-        return None, None, verification
+        return ChangeProof(recalled, verification)
     fewer = problem.subset(recalled)
     part = replace(
         certificate,
@@ -163,7 +222,7 @@ def _proved(
         margins=certificate.margins[recalled],
         **_multipliers(certificate, recalled),
     )
-    return fewer, part, verify_change(part, fewer)
+    return ChangeProof(attempt.rows[recalled], verify_change(part, fewer), fewer, part)
 
 
 def _multipliers(certificate: ChangeCertificate, facts: Any) -> dict[str, Any]:
@@ -195,14 +254,19 @@ def _lead(outputs: Reals, stream: Reals, target: int) -> float:
     return float(np.min(apart[rivals] @ stream / spans[rivals]))
 
 
-def _refuse_twins(model: LanguageModel, outputs: Reals, facts: Sequence[TokenFact]) -> None:
-    digests = [row_digest(row) for row in outputs]
+def refuse_twins(model: LanguageModel, facts: Sequence[TokenFact]) -> None:
+    """Raise ``ValueError`` for a token whose row in the head is another's: no weights tell them apart."""
+    digests = [row_digest(row) for row in model.outputs()]
     counts = Counter(digests)
     for fact in facts:
+        if fact.target >= len(digests):
+            raise ValueError(
+                f"line {fact.lines[0]} asks for token {fact.target}, which the head lacks"
+            )
         if counts[digests[fact.target]] > 1:
             twins = (k for k, digest in enumerate(digests) if digest == digests[fact.target])
             twin = next(k for k in twins if k != fact.target)
             raise ValueError(
-                f"line {fact.line} asks for token {fact.target} "
-                f"({model.tokenizer.decode([fact.target])!r}), which the head does not tell from {twin}"
+                f"line {fact.lines[0]} asks for token {fact.target} "
+                f"({model.tokenizer.decode([fact.target])!r}), whose row in the head is that of {twin}"
             )

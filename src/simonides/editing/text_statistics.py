@@ -77,7 +77,7 @@ def text_score(
     loss, right, count = 0.0, 0, 0
     for window in _windows(model, text, HELD_OUT_TOKENS):
         with torch.no_grad():
-            logits = model.network(input_ids=window, use_cache=False).logits[0, :-1]
+            logits = model.logits(window)[0, :-1]
         following = window[0, 1:]
         loss += float(torch.nn.functional.cross_entropy(logits, following, reduction="sum"))
         right += int((logits.argmax(1) == following).sum())

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TokenFact:
-    """Tokens, the token that is to follow, and the line of the statement it is of."""
+    """Tokens, the token that is to follow, and the lines of the statements it is of."""
 
     prefix: tuple[int, ...]
     target: int
-    line: int
+    lines: tuple[int, ...]
 
 
 def token_facts(statements: Iterable[Statement], tokenizer: Any, longest: int) -> list[TokenFact]:
@@ -37,13 +37,14 @@ def token_facts(statements: Iterable[Statement], tokenizer: Any, longest: int) -
         if not answer:
             raise ValueError(f"line {statement.line} has an answer without tokens")
         for place, target in enumerate(answer):
-            fact = TokenFact((*prompt, *answer[:place]), target, statement.line)
-            earlier = facts.setdefault(fact.prefix, fact)
+            prefix = (*prompt, *answer[:place])
+            earlier = facts.get(prefix, TokenFact(prefix, target, ()))
             if earlier.target != target:
                 raise ValueError(
-                    f"lines {earlier.line} and {fact.line} go on differently after the same tokens "
-                    f"({shown(tokenizer.decode(fact.prefix))})"
+                    f"lines {earlier.lines[0]} and {statement.line} go on differently after one text "
+                    f"({shown(tokenizer.decode(prefix))})"
                 )
+            facts[prefix] = TokenFact(prefix, target, (*earlier.lines, statement.line))
     return list(facts.values())
 
 
@@ -61,7 +62,7 @@ def kept_facts(
             prefixes.setdefault((*prompt, *answer[:place]), statement.line)
     targets = present(list(prefixes))
     return [
-        TokenFact(prefix, target, line)
+        TokenFact(prefix, target, (line,))
         for (prefix, line), target in zip(prefixes.items(), targets, strict=True)
     ]
 
@@ -73,7 +74,7 @@ def without(kept: list[TokenFact], facts: list[TokenFact]) -> list[TokenFact]:
         stored = targets.get(fact.prefix)
         if stored is not None and stored.target != fact.target:
             raise ValueError(
-                f"line {fact.line} preserves what line {stored.line} of the facts is to change"
+                f"line {fact.lines[0]} preserves what line {stored.lines[0]} of the facts is to change"
             )
     return [fact for fact in kept if fact.prefix not in targets]
 

@@ -1,0 +1,157 @@
+"""The folder of an edit: whole or not there, verified, undone, and never over what others wrote."""
+
+import json
+import os
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("transformers")
+pytest.importorskip("tokenizers")
+pytest.importorskip("safetensors")
+
+import tiny_model
+from edits import FACTS, bits, command, said
+from program import documented, run
+
+import simonides
+from simonides.editing.language_model import LanguageModel
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+
+
+def test_the_folder_is_a_model_that_says_the_answers(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    prompts, answers = zip(*FACTS, strict=True)
+    assert said(folder, prompts) == list(answers)
+    assert simonides.verify_edit(folder).valid
+
+
+def test_undone_the_model_is_as_it_was_bit_for_bit(outcome, place, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    done = run("undo", str(folder), "--out", str(tmp_path / "before"), "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert set(json.loads(done.stdout)) <= documented("undo")
+    assert bits(tmp_path / "before") == bits(place / "model")
+
+
+def test_zeros_of_either_sign_and_the_smallest_weights_come_back(place, tmp_path):
+    import torch
+
+    network = tiny_model.network()
+    with torch.no_grad():
+        weight = network.model.layers[-1].mlp.down_proj.weight
+        weight[0, :3] = torch.tensor([-0.0, 0.0, 1e-30])
+    model = LanguageModel.of(network, tiny_model.tokenizer())
+    outcome = simonides.edit(model, FACTS, keep=place / "text.txt")
+    folder = outcome.save(tmp_path / "edited")
+    assert simonides.verify_edit(folder).valid
+    network.save_pretrained(tmp_path / "model")
+    model.tokenizer.save_pretrained(tmp_path / "model")
+    assert bits(simonides.undo_edit(folder, tmp_path / "before")) == bits(tmp_path / "model")
+
+
+def test_an_edit_whose_weights_were_changed_since_is_refused(outcome, tmp_path):
+    import torch
+
+    folder = outcome.save(tmp_path / "edited")
+    model = LanguageModel.load(folder)
+    with torch.no_grad():
+        model.network.model.layers[0].mlp.up_proj.weight[0, 0] += 1e-3
+    model.network.save_pretrained(str(folder))
+    with pytest.raises(simonides.BadArgumentError, match="as it was written"):
+        simonides.undo_edit(folder, tmp_path / "before")
+    verification = simonides.verify_edit(folder)
+    assert not verification.valid
+    assert "that of before" in verification.reason
+    assert not (tmp_path / "before").exists()
+
+
+def test_a_folder_is_verified_by_the_command(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    done = run("verify", str(folder), "--json")
+    record = json.loads(done.stdout)
+    assert (done.returncode, record["valid"], record["facts"]) == (0, True, 20)
+    assert record["change_lower"] <= record["change_upper"]
+    assert set(record) <= documented("verify")
+    assert "facts proved" in run("verify", str(folder)).stdout
+    (folder / "certificate.npz").unlink()
+    done = run("verify", str(folder))
+    assert done.returncode == 1
+    assert "no certificate" in done.stdout
+    done = run("verify", str(tmp_path))
+    assert done.returncode == 2
+    assert "'simonides edit' wrote" in done.stderr
+
+
+def test_interrupted_while_writing_nothing_is_left(place, tmp_path):
+    before = (
+        "from simonides.editing import folder\n"
+        "def stop(*_):\n    raise KeyboardInterrupt\nfolder._write_tensor = stop\n"
+    )
+    done = run(*command(place, tmp_path / "out"), before=before)
+    assert done.returncode == 130
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_proof_of_another_change_is_not_valid(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    other = replace(outcome.certificate, weights=outcome.weights + 1e-9)
+    other.save(folder / "certificate.npz")
+    verification = simonides.verify_edit(folder)
+    assert (verification.valid, verification.reason) == (
+        False,
+        "the change is not that of the proof",
+    )
+
+
+def test_a_folder_of_others_is_left_alone(place, tmp_path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "mine.txt").touch()
+    done = run(*command(place, tmp_path / "out"))
+    assert done.returncode == 2
+    assert "new or empty" in done.stderr
+    assert os.listdir(tmp_path / "out") == ["mine.txt"]
+    done = run("undo", str(tmp_path / "out"), "--out", str(tmp_path / "out"))
+    assert done.returncode == 2
+    (tmp_path / "here").mkdir()
+    done = run(*command(place, "."), cwd=tmp_path / "here")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_a_model_that_reads_otherwise_is_not_verified(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps({**config, "hidden_act": "relu"}))
+    assert not simonides.verify_edit(folder).valid
+    with pytest.raises(simonides.BadArgumentError, match="as it was written"):
+        simonides.undo_edit(folder, tmp_path / "before")
+
+
+def test_a_proof_about_invented_keys_is_not_valid(outcome, tmp_path):
+    folder = outcome.save(tmp_path / "edited")
+    facts, rng = 30, np.random.default_rng(0)
+    inputs = rng.standard_normal((facts, outcome.problem.dim_in)).astype(np.float32)
+    targets = rng.integers(2, tiny_model.WORDS, size=facts)
+    outputs = outcome.problem.outputs
+    problem = simonides.OriginalProblem(inputs.astype(float), outputs, targets)
+    nothing = np.empty(0, np.int64)
+    forged = replace(
+        outcome.certificate,
+        fingerprint=problem.fingerprint(),
+        offsets=1e6 * outputs[targets] - inputs @ outcome.weights.T,
+        margins=np.full(facts, 1e-6),
+        pair_facts=nothing, pair_rivals=nothing, multipliers=np.empty(0),
+    )  # fmt: skip
+    forged.save(folder / "certificate.npz")
+    np.savez(
+        folder / "keys.npz",
+        inputs=inputs, targets=targets, tokens=np.arange(2, facts + 2), lengths=np.ones(facts, int),
+    )  # fmt: skip
+    assert not simonides.verify_edit(folder).valid
