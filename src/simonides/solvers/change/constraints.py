@@ -49,6 +49,9 @@ _MOST_SCANNED = 256
 _HIGHEST_RIVALS = 8
 """Where more are close, the highest of each fact that are new: with more, steps follow the irrelevant."""
 
+_SLACK = 1.01
+"""Factor of a span that covers its rounding in single precision."""
+
 _BLUR = 2.0**-21
 """Relative rounding of a single precision score, with room for a sum that is long."""
 
@@ -130,7 +133,7 @@ class MovingFacts:
         """Return pairs (fact, rival) that may break their constraint, and whether these are all.
 
         Where too many do, they are the highest of each fact beside those known already, more of them from
-        pass to pass.
+        pass to pass. Those known are not named again, and count as named.
         """
         problem = self.problem
         scaled = images / (self.margins + _AHEAD)[:, None]
@@ -142,15 +145,18 @@ class MovingFacts:
         return self._highest(scaled, known)
 
     def _highest(self, images: Reals, known: Constraints) -> tuple[Integers, Integers, bool]:
-        """Return the highest rivals of each fact that are close and not known yet."""
+        """Return the highest rivals of each fact that are close and not known yet, and if these are all."""
         problem, pairs = self.problem, known.pairs
         average = len(pairs) // problem.facts
         count = min(max(_HIGHEST_RIVALS, average), problem.candidates - 1)
-        squares = np.einsum("ij,ij->i", problem.outputs, problem.outputs)
-        longest = float(np.sqrt(squares.max()))
-        blurred = _BLUR * float(np.linalg.norm(images, axis=1).max()) > 0.1 * _REACH
+        longest = float(np.linalg.norm(problem.outputs, axis=1).max())
+        # Spans do not change if all outputs are shifted, and about their mean least is lost to rounding.
+        centred = (problem.outputs - problem.outputs.mean(axis=0)).astype(np.float32)
+        squares = np.einsum("ij,ij->i", centred, centred)
+        blurs = 2 * _BLUR * longest * np.linalg.norm(images, axis=1)
+        blurred = float(blurs.max()) > 0.2 * _REACH * longest
         blurred |= not 1e-8 < longest < 1e8  # beyond what single precision squares
-        facts, rivals, all_close = [], [], True
+        facts, rivals, complete = [], [], True
         for block in problem.score_blocks(images, np.float64 if blurred else np.float32):
             rows, scores = block.rows, block.rivals
             first, last = pairs.pointer[rows.start], pairs.pointer[rows.stop]
@@ -159,15 +165,17 @@ class MovingFacts:
                 np.diff(pairs.pointer[rows.start : rows.stop + 1]),
             )
             scores[names, pairs.rivals[first:last]] = -np.inf
+            targets = problem.targets[rows]
+            spans = squares[targets, None] + squares - 2 * centred[targets] @ centred.T
+            spans = np.sqrt(np.maximum(spans, 0.0, out=spans), out=spans)
+            close = block.own[:, None] - scores <= _SLACK * spans + blurs[rows, None]
+            scores[~close] = -np.inf
             highest = np.argpartition(scores, -count, axis=1)[:, -count:]
-            gaps = block.own[:, None] - np.take_along_axis(scores, highest, axis=1)
-            own = squares[problem.targets[rows], None]
-            close = gaps <= _REACH * 1.01 * np.sqrt(own + squares[highest])
-            places, columns = np.nonzero(close)
-            all_close &= not places.size
+            places, columns = np.nonzero(np.take_along_axis(close, highest, axis=1))
+            complete &= places.size == np.count_nonzero(close)
             facts.append(places + rows.start)
             rivals.append(highest[places, columns])
-        return np.concatenate(facts), np.concatenate(rivals), all_close
+        return np.concatenate(facts), np.concatenate(rivals), complete
 
 
 def _lacks(problem: SharedProblem, offsets: Reals, margins: Reals) -> Reals:
