@@ -120,6 +120,10 @@ def layers(rows: list[dict[str, Any]], facts: int) -> Figure:
         return figure
 
 
+_RUIN = 30
+"""Times the perplexity of before up to which it is drawn: beyond, nothing is said that makes sense."""
+
+
 def model(rows: list[dict[str, Any]]) -> Figure:
     """Draw what is recalled, and what becomes of other text, against the number of facts."""
     with house_style():
@@ -139,7 +143,12 @@ def model(rows: list[dict[str, Any]]) -> Figure:
         recall.set(
             title="Recalled by the model, run", ylabel="share of the facts", ylim=(-0.02, 1.05)
         )
-        text.set(title="Other text", ylabel="perplexity", yscale="log")
+        text.set(
+            title="Other text",
+            ylabel="perplexity",
+            yscale="log",
+            ylim=(0.8 * before, _RUIN * before),
+        )
         recall.legend(loc="center left")
         return figure
 
