@@ -2,12 +2,20 @@
 
 import csv
 
+import pytest
 import tiny_model
 import transformers
 
 from simonides.editing.language_model import LanguageModel
 
 FACTS = tiny_model.pairs(20)
+
+MARKS = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+]
+"""Of every test that runs a model."""
 
 
 def write(path, rows):

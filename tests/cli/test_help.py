@@ -68,8 +68,6 @@ def test_help_lists_the_ensembles_that_there_are():
 
 def place_a_model(folder):
     """Put a small model, by the name of a large one, and facts into a folder."""
-    pytest.importorskip("torch")
-    pytest.importorskip("transformers")
     from tiny_model import pairs, saved
 
     saved(folder / "SmolLM2-135M")

@@ -3,24 +3,14 @@
 import json
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("tokenizers")
-pytest.importorskip("safetensors")
-
 import tiny_model
-from edits import FACTS, command, said, write
+from edits import FACTS, MARKS, command, said, write
 from program import documented, run
 
 import simonides
 from simonides.editing.language_model import LanguageModel
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
+pytestmark = MARKS
 
 
 def test_facts_are_stored_and_proved(outcome):
@@ -141,6 +131,8 @@ def test_interrupted_after_storing_the_change_is_written(place, tmp_path, where)
     done = run(*command(place, tmp_path / "out"), "--json", before=before)
     record = json.loads(done.stdout)
     assert (done.returncode, record["interrupted"], record["proved"]) == (130, True, 20)
+    table = run(*command(place, tmp_path / "table"), before=before).stdout
+    assert "nan" not in table
     assert simonides.verify_edit(tmp_path / "out").valid
 
 

@@ -6,24 +6,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("tokenizers")
-pytest.importorskip("safetensors")
-
 import tiny_model
-from edits import FACTS, bits, command, said
+from edits import FACTS, MARKS, bits, command, said
 from program import documented, run
 
 import simonides
 from simonides.editing.language_model import LanguageModel
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
+pytestmark = MARKS
 
 
 def test_the_folder_is_a_model_that_says_the_answers(outcome, tmp_path):
@@ -81,6 +71,8 @@ def test_a_folder_is_verified_by_the_command(outcome, tmp_path):
     assert record["change_lower"] <= record["change_upper"]
     assert set(record) <= documented("verify")
     assert "facts proved" in run("verify", str(folder)).stdout
+    done = run("verify", str(folder), "--dim", "5")  # would go unheeded
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     (folder / "certificate.npz").unlink()
     done = run("verify", str(folder))
     assert done.returncode == 1

@@ -3,25 +3,15 @@
 import json
 
 import pytest
-
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
-pytest.importorskip("tokenizers")
-pytest.importorskip("safetensors")
-
 import tiny_model
-from edits import FACTS, command, said, write
+from edits import FACTS, MARKS, command, said, write
 from program import run
 
 import simonides
 from simonides.editing.language_model import LanguageModel
 from simonides.editing.ordinary_text import python_text
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-]
+pytestmark = MARKS
 
 
 def test_a_token_that_cannot_win_is_left_out_and_named(place):

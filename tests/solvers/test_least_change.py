@@ -237,3 +237,15 @@ def test_blocks_are_solved_one_by_one():
         rows = (targets[fact] - table[index[first:last]]) / spans[first:last, None]
         block = squares[fact] * rows @ rows.T + 0.1 * np.eye(last - first)
         np.testing.assert_allclose(block @ solved[first:last], right[first:last], atol=1e-12)
+
+
+@pytest.mark.parametrize(("dim", "candidates"), [(24, 3000), (32, 6000)])
+def test_candidates_that_lie_close_are_all_looked_at(dim, candidates):
+    # As tokens do: far from the origin and near each other, so that by size alone all are close.
+    rng = np.random.default_rng(0)
+    outputs = 3 * rng.standard_normal(dim) + 0.2 * rng.standard_normal((candidates, dim))
+    targets = rng.choice(candidates, 40, replace=False)
+    problem = OriginalProblem(rng.standard_normal((40, 48)), outputs, targets)
+    solution = least_change(problem, rng.standard_normal((40, dim)), margin=0.05, max_steps=100)
+    assert solution.status is Status.STORED
+    assert solution.change <= 1.01 * solution.change_lower

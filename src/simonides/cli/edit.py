@@ -28,7 +28,7 @@ def edit(
         str, typer.Option(help="What to store: FILE.csv with the columns prompt and answer.")
     ],
     out: Annotated[
-        str, typer.Option(help="Folder for the edited model, its change and its proof.")
+        str, typer.Option(help="New or empty folder for the edited model and its proof.")
     ],
     layer: Annotated[
         int, typer.Option(help="The last one, -1: only there can a change be proved.")
@@ -97,7 +97,7 @@ def _rows(outcome: Edit) -> list[list[str]]:
         ["length of the change on text", f"{outcome.change:.4g}"],
         ["no change is shorter than", f"{outcome.change_lower:.4g}"],
         ["change of the stream on other text", _share(outcome.stream_change)],
-        ["perplexity", f"{outcome.perplexity_before:.2f} to {outcome.perplexity_after:.2f}"],
+        ["perplexity", f"{outcome.perplexity_before:.2f} to {_number(outcome.perplexity_after)}"],
         [
             "next token right",
             f"{_share(outcome.next_token_before)} to {_share(outcome.next_token_after)}",
@@ -111,6 +111,10 @@ def _rows(outcome: Edit) -> list[list[str]]:
 
 def _of(count: int | None, total: int) -> str:
     return "not measured" if count is None else f"{count:,} of {total:,}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.2f}" if isfinite(value) else "not measured"
 
 
 def _share(value: float) -> str:

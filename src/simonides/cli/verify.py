@@ -42,6 +42,11 @@ def verify(
     Example: simonides verify proof.npz --dim 100 --facts 1150 --seed 1
     """
     if Path(certificate).is_dir():
+        if request != instance.Request():
+            raise arguments.refuse(
+                *("problem", "named by options", "left out for a folder, which holds its own"),
+                "pass the folder alone",
+            )
         valid = _edit(certificate, as_json=as_json)
     else:
         valid = _proof(certificate, request, tolerance, as_json=as_json)

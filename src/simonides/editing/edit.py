@@ -100,7 +100,7 @@ class Edit:
     --------
     >>> outcome = edit("SmolLM2", [("The capital of Atlantis is", "Poseidonis")])  # doctest: +SKIP
     >>> outcome.stored, outcome.proved  # doctest: +SKIP
-    (4, 4)
+    (3, 3)
     """
 
     rows: int

@@ -42,7 +42,7 @@ _KIND = "edit of a language model by simonides"
 """What the record of an edit says it is."""
 
 _ROUNDING = 1e-3
-"""Of the largest: prompts in other company are rounded a thousand times less, other prompts differ more."""
+"""Of the largest: keys of other prompts differ by per cents, of the same in other company by rounding."""
 
 
 def check_folder(path: str | Path) -> Path:

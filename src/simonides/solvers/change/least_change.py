@@ -82,7 +82,8 @@ _PATIENCE = (60, 120, 240)
 """Steps after which it is asked in any case, while margins are not kept."""
 
 _HOPELESS = 100.0
-"""Length that a change must have, over that of the change so far, at which it is not waited for."""
+"""Length that a change must have, over that so far, at which it is not waited for: where it can be found,
+bound and length are within a few per cent of each other by then."""
 
 
 def least_change(
