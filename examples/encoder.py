@@ -76,7 +76,7 @@ def _encoded(texts: Sequence[str]) -> np.ndarray:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(str(folder()), device="cpu")
-    return model.encode(list(texts), batch_size=128, convert_to_numpy=True)
+    return np.asarray(model.encode(list(texts), batch_size=128, convert_to_numpy=True))
 
 
 def _keep(path: Path, vectors: np.ndarray) -> None:
