@@ -249,3 +249,28 @@ def test_candidates_that_lie_close_are_all_looked_at(dim, candidates):
     solution = least_change(problem, rng.standard_normal((40, dim)), margin=0.05, max_steps=100)
     assert solution.status is Status.STORED
     assert solution.change <= 1.01 * solution.change_lower
+
+
+def test_near_twins_of_targets_hide_no_other_candidate():
+    # They score nearly as high as their targets, which lead them all the same.
+    rng = np.random.default_rng(0)
+    own = rng.standard_normal((40, 24))
+    own /= np.linalg.norm(own, axis=1, keepdims=True)
+    shrunk = own[:, None] * (1 - 0.01 * (1 + rng.random((40, 60, 1))))
+    twins = shrunk + 0.001 * rng.standard_normal((40, 60, 24))
+    others = 0.5 / 24**0.5 * rng.standard_normal((4000, 24))
+    outputs = np.vstack((own, twins.reshape(-1, 24), others)) + 3 * rng.standard_normal(24)
+    problem = OriginalProblem(rng.standard_normal((40, 48)), outputs, np.arange(40))
+    images = 0.3 * rng.standard_normal((40, 24))
+    solution = least_change(problem, images, margin=0.05, max_steps=80)
+    assert solution.status is Status.STORED
+    assert solution.change <= 1.01 * solution.change_lower
+
+
+def test_facts_far_beyond_capacity_are_refused_early():
+    rng = np.random.default_rng(0)
+    outputs = rng.standard_normal((122, 16))
+    problem = OriginalProblem(rng.standard_normal((200, 24)), outputs, rng.integers(122, size=200))
+    solution = least_change(problem, rng.standard_normal((200, 16)), margin=0.05)
+    assert solution.status is Status.INFEASIBLE
+    assert solution.steps <= 20
