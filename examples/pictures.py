@@ -127,7 +127,7 @@ _RUIN = 30
 def model(rows: list[dict[str, Any]]) -> Figure:
     """Draw what is recalled, and what becomes of other text, against the number of facts."""
     with house_style():
-        figure, (recall, text) = canvas(2, width=8.2, height=3.5)
+        figure, (recall, text) = canvas(2, width=4.1, height=3.3)
         methods = list(dict.fromkeys(row["method"] for row in rows if row["facts"]))
         for style, method in zip(SERIES, methods, strict=False):
             chosen = [row for row in rows if row["method"] == method]
