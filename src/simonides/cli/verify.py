@@ -44,8 +44,8 @@ def verify(
     if Path(certificate).is_dir():
         if request != instance.Request():
             raise arguments.refuse(
-                *("problem", "named by options", "left out for a folder, which holds its own"),
-                "pass the folder alone",
+                *("certificate", certificate, "a file where options name the problem"),
+                "an edited folder holds its own: pass it alone",
             )
         valid = _edit(certificate, as_json=as_json)
     else:
