@@ -143,7 +143,7 @@ def undo_edit(path: str | Path, out: str | Path) -> Path:
     if before is None:
         again = "it has been changed since: go on from the original model"
         raise arguments.refuse("edit", str(path), "as it was written", again)
-    with _new_folder(place) as part, model.replaced(before):
+    with _new_folder(place) as part, model.replaced({model.weight_name: before}):
         _write_network(part, model)
     return place
 
@@ -204,7 +204,7 @@ def _edited(place: Path) -> tuple[LanguageModel, Any]:
     before = tensors.get(model.weight_name)
     if before is None or before.dtype != np.float32 or before.shape != model.weight.shape:
         return model, None
-    with model.replaced(before):
+    with model.replaced({model.weight_name: before}):
         same = _digest(model) == record.get("before")
     same = same and _file_digest(place / CONFIG) == record.get("config")
     return model, before if same else None

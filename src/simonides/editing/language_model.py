@@ -11,21 +11,18 @@ stream and order the logits as said.
 from __future__ import annotations
 
 import contextlib
-import io
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
-from simonides.gguf_files import is_gguf, read_gguf
-from simonides.reading import expecting, read_json
-from simonides.text import printable
+from simonides.editing.loading import loaded
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from simonides.arrays import Reals
 
@@ -55,22 +52,22 @@ class LanguageModel:
         Where it is from.
     network, tokenizer
         As ``transformers`` gives them.
-    weight_name : str
-        Name of the matrix that is changed, as the network's own files have it.
     layers : int
         How many it has.
+    layer : int
+        The one whose matrix is changed, from zero on.
     """
 
     source: str
     network: Any
     tokenizer: Any
-    weight_name: str
     layers: int
+    layer: int
 
     @classmethod
     def load(cls, source: str | Path) -> LanguageModel:
         """Return the model of a folder that ``transformers`` wrote, or of a ``.gguf`` file."""
-        network, tokenizer = _loaded(Path(source))
+        network, tokenizer = loaded(Path(source))
         return cls.of(network, tokenizer, str(source))
 
     @classmethod
@@ -81,11 +78,9 @@ class LanguageModel:
         down = getattr(getattr(layers[-1], "mlp", None), "down_proj", None) if len(layers) else None
         if down is None or not hasattr(network.base_model, "norm"):
             raise arguments.refuse("model", source, _KIND, _REMEDY)
-        names = {id(parameter): name for name, parameter in network.named_parameters()}
-        name = names.get(id(getattr(down, "weight", None)))
-        if name is None:
+        model = cls(source, network, tokenizer, len(layers), len(layers) - 1)
+        if not hasattr(down, "weight") or model.weight_name is None:
             raise arguments.refuse("model", source, _KIND, _REMEDY)
-        model = cls(source, network, tokenizer, name, len(layers))
         if model.head.bias is not None:
             raise arguments.refuse(
                 "model",
@@ -96,10 +91,27 @@ class LanguageModel:
         model._probe()
         return model
 
+    def at(self, layer: int) -> LanguageModel:
+        """Return the same model, of which another layer's matrix is changed."""
+        return replace(self, layer=layer)
+
     @property
     def down(self) -> Any:
-        """The layer whose weights are changed."""
-        return self.network.base_model.layers[-1].mlp.down_proj
+        """The matrix that is changed."""
+        return self.network.base_model.layers[self.layer].mlp.down_proj
+
+    @property
+    def after(self) -> Any:
+        """What reads the stream that leaves the layer: the next one, or the final norm."""
+        base = self.network.base_model
+        return base.norm if self.layer == self.layers - 1 else base.layers[self.layer + 1]
+
+    @property
+    def weight_name(self) -> str | None:
+        """Name of the matrix that is changed, as the network's own files have it."""
+        weight = self.down.weight
+        named = self.network.named_parameters()
+        return next((name for name, parameter in named if parameter is weight), None)
 
     @property
     def head(self) -> Any:
@@ -166,21 +178,25 @@ class LanguageModel:
 
     def changed(self, change: Reals) -> contextlib.AbstractContextManager[None]:
         """Run the block with a change added to the layer's weights, rounded to single precision."""
-        return self.replaced((self.weight + change).astype(np.float32))
+        weight = (self.weight + change).astype(np.float32)
+        return self.replaced({str(self.weight_name): weight})
 
     @contextlib.contextmanager
-    def replaced(self, weight: Any) -> Iterator[None]:
-        """Run the block with other weights in the layer, given in single precision."""
+    def replaced(self, weights: Mapping[str, Any]) -> Iterator[None]:
+        """Run the block with other weights, by their names and in single precision."""
         import torch
 
-        before = self.down.weight.detach().clone()
+        parameters = dict(self.network.named_parameters())
+        before = {name: parameters[name].detach().clone() for name in weights}
         try:
             with torch.no_grad():
-                self.down.weight.copy_(torch.from_numpy(weight))
+                for name, weight in weights.items():
+                    parameters[name].copy_(torch.from_numpy(weight))
             yield
         finally:
             with torch.no_grad():
-                self.down.weight.copy_(before)
+                for name, weight in before.items():
+                    parameters[name].copy_(weight)
 
     def written(self, change: Reals) -> Reals:
         """Return the change that is left of one once the changed weights are in single precision."""
@@ -190,7 +206,7 @@ class LanguageModel:
     def read(
         self, prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None = None
     ) -> tuple[Reals, Reals]:
-        """Return what the layer reads at each prefix's last token, and the stream that the head reads."""
+        """Return what the matrix reads at each prefix's last token, and the stream that leaves the layer."""
         shape = self.down.weight.shape
         keys, streams = (np.empty((len(prefixes), size)) for size in reversed(shape))
         for rows, tokens in _batches(prefixes, watch):
@@ -198,8 +214,8 @@ class LanguageModel:
             keys[rows], streams[rows] = (_array(state[:, -1]) for state in states)
         return keys, streams
 
-    def states(self, tokens: Any) -> tuple[Any, Any]:
-        """Return the keys and streams of every token, shape (texts, tokens, size)."""
+    def states(self, tokens: Any, past: Any = None) -> tuple[Any, Any]:
+        """Return the keys and streams of every token, shape (texts, tokens, size), after a cached past."""
         import torch
 
         self._check(tokens)
@@ -210,11 +226,13 @@ class LanguageModel:
 
         hooks = [
             self.down.register_forward_pre_hook(seeing("keys")),
-            self.network.base_model.norm.register_forward_pre_hook(seeing("stream")),
+            self.after.register_forward_pre_hook(seeing("stream")),
         ]
         try:
             with torch.no_grad():
-                self.network.base_model(input_ids=tokens, use_cache=False)
+                self.network.base_model(
+                    input_ids=tokens, past_key_values=past, use_cache=past is not None
+                )
         finally:
             for hook in hooks:
                 hook.remove()
@@ -273,67 +291,3 @@ def _batches(
 
 def _array(tensor: Any) -> Reals:
     return np.asarray(tensor.detach().numpy(), dtype=np.float64)
-
-
-def _loaded(path: Path) -> tuple[Any, Any]:
-    """Return a network and its tokenizer from files on this machine; nothing in them is executed."""
-    # Never asked of the user either: a model's own code is not run.
-    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    folder = path
-    if not path.is_dir() and is_gguf(path):
-        read_gguf(path)  # which refuses what claims more than is there
-        folder, options["gguf_file"] = path.parent, path.name
-    elif path.is_dir():
-        if not (path / "config.json").exists():
-            raise arguments.refuse(
-                "model", str(path), "a folder with a config.json", "pass what save_pretrained wrote"
-            )
-        read_json(path / "config.json")
-    else:
-        raise arguments.refuse(
-            "model", str(path), "a folder that transformers wrote, or a .gguf file", "pass another"
-        )
-    try:
-        import torch
-        import transformers
-        from safetensors import SafetensorError
-    except ImportError as error:
-        raise arguments.refuse(
-            "model", str(path), "edited with torch and transformers installed",
-            f"{arguments.install('hf')} ({error})",
-        ) from None  # fmt: skip
-    kind = "a language model that transformers loads, with its tokenizer"
-    with (
-        expecting("model", path, kind, "pass another"),
-        contextlib.redirect_stderr(io.StringIO()),  # bars of its own
-        _quiet(transformers),
-    ):
-        try:
-            tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **options)
-            if "gguf_file" not in options:
-                options["use_safetensors"] = True  # other files would have to be executed
-            loaded: Any = transformers.AutoModelForCausalLM.from_pretrained(
-                str(folder), dtype=torch.float32, output_loading_info=True, **options
-            )
-            network, report = loaded
-        except SafetensorError as error:
-            raise ValueError(str(error)) from None
-        absent = sorted({*report["missing_keys"], *map(str, report["mismatched_keys"])})
-        if absent:  # which would be drawn at random
-            raise ValueError(f"its files lack {printable(absent[0], 80)}")
-    if "gguf_file" in options:  # its weights are plain numbers by now, and are to be saved as such
-        network.config.__dict__.pop("quantization_config", None)
-        network.hf_quantizer, network.is_quantized = None, False
-    return network, tokenizer
-
-
-@contextlib.contextmanager
-def _quiet(transformers: Any) -> Iterator[None]:
-    """Have the library say nothing: what matters it raises."""
-    logging = transformers.utils.logging
-    level = logging.get_verbosity()
-    logging.set_verbosity(logging.CRITICAL)
-    try:
-        yield
-    finally:
-        logging.set_verbosity(level)
