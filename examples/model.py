@@ -77,7 +77,7 @@ def measured(
         tokens = model.next_tokens([fact.prefix for fact in learnt])
         after = text_score(model, text.held_out)
     stored = sum(token == fact.target for token, fact in zip(tokens, learnt, strict=True))
-    moved = stream_change(model, text.held_out, change)
+    moved = stream_change(model, text.held_out, lambda: model.changed(change))
     return _row(
         name, len(learnt), stored, proved, seconds, moved, after.perplexity, after.next_token
     )

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from simonides.certificate import Verification as Verification
     from simonides.certificate import verify as verify
     from simonides.certificate import verify_change as verify_change
-    from simonides.editing.edit import Edit as Edit
     from simonides.editing.edit import edit as edit
     from simonides.editing.folder import undo_edit as undo_edit
     from simonides.editing.folder import verify_edit as verify_edit
+    from simonides.editing.outcome import Edit as Edit
     from simonides.estimate import Estimate as Estimate
     from simonides.failures import BadArgumentError as BadArgumentError
     from simonides.failures import ConvergenceError as ConvergenceError
@@ -64,8 +64,9 @@ __version__ = "0.1.0"
 _HOMES = {
     "certificate": "Certificate Claim Verification verify",
     "certificate.change": "ChangeCertificate ChangeVerification verify_change",
-    "editing.edit": "Edit edit",
+    "editing.edit": "edit",
     "editing.folder": "undo_edit verify_edit",
+    "editing.outcome": "Edit",
     "estimate": "Estimate",
     "failures": "BadArgumentError ConvergenceError",
     "memory.diagnosis": "Diagnosis",

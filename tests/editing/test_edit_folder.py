@@ -85,7 +85,7 @@ def test_a_folder_is_verified_by_the_command(outcome, tmp_path):
 def test_interrupted_while_writing_nothing_is_left(place, tmp_path):
     before = (
         "from simonides.editing import folder\n"
-        "def stop(*_):\n    raise KeyboardInterrupt\nfolder._write_tensor = stop\n"
+        "def stop(*_):\n    raise KeyboardInterrupt\nfolder._write_tensors = stop\n"
     )
     done = run(*command(place, tmp_path / "out"), before=before)
     assert done.returncode == 130

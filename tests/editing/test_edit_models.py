@@ -88,10 +88,19 @@ def test_a_tokenizer_of_another_model_is_refused(place, tmp_path):
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
 
 
-def test_other_layers_are_refused(place, tmp_path):
-    done = run(*command(place, tmp_path / "out"), "--layer", "0")
+@pytest.mark.parametrize(
+    ("layer", "reason"),
+    [
+        ("0", "column subject"),
+        ("auto", "column subject"),
+        ("2", "-1 is the last"),
+        ("x", "auto, or"),
+    ],
+)
+def test_layers_that_are_none_or_need_subjects_are_refused(place, tmp_path, layer, reason):
+    done = run(*command(place, tmp_path / "out"), "--layer", layer)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
-    assert "the last" in done.stderr
+    assert reason in done.stderr
 
 
 def test_a_real_model_learns_fifty_facts(tmp_path):

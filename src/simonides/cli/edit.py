@@ -12,8 +12,10 @@ from simonides.cli import options, output
 from simonides.cli.progress import live
 
 if TYPE_CHECKING:
-    from simonides.editing.edit import Edit
+    from simonides.editing.outcome import Edit
 
+_DIGITS = 6
+"""Of a layer's number: more than any model has."""
 
 _NOT_ALL = 1
 """Exit code where the edited model does not recall every fact; 2 is bad input."""
@@ -31,8 +33,12 @@ def edit(
         str, typer.Option(help="New or empty folder for the edited model and its proof.")
     ],
     layer: Annotated[
-        int, typer.Option(help="The last one, -1: only there can a change be proved.")
-    ] = -1,
+        str,
+        typer.Option(
+            help="-1, the last, alone; or first one in the middle, a number or auto, by which other "
+            "wordings are understood. That needs a column subject in FILE.csv."
+        ),
+    ] = "-1",
     keep: Annotated[
         str | None,
         typer.Option(help="Ordinary text to disturb least (default: Python's documentation)."),
@@ -49,9 +55,10 @@ def edit(
     time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
 ) -> None:
-    """Put facts into the last layer of a language model with the least change, and prove them.
+    """Put facts into a language model with the least change of its last layer, and prove them.
 
-    Each token of an answer is a fact, and another wording is another fact. What is proved is that every
+    Each token of an answer is a fact, and to the last layer another wording is another fact: --layer auto
+    first stores in the middle what a subject's wordings share. What is proved is that every
     fact's token wins in exact arithmetic; the edited model is then run to see it, and its perplexity
     measured before and after. The exit code is 1 if the edited model does not recall every fact.
 
@@ -65,7 +72,7 @@ def edit(
         outcome = change(
             model,
             facts,
-            layer=layer,
+            layer=_layer(layer),
             keep=keep,
             preserve=preserve,
             margin=margin,
@@ -78,7 +85,7 @@ def edit(
             outcome.save(out)
     record: dict[str, Any] = {**outcome.record(), "out": out if outcome.useful else None}
     lines = "1 line" if outcome.rows == 1 else f"{outcome.rows:,} lines"
-    title = f"{lines}, {outcome.facts:,} facts in the last layer of {Path(model).name}"
+    title = f"{lines}, {outcome.facts:,} facts in {Path(model).name}"
     output.answer(record, title, _rows(outcome), as_json=as_json)
     if not as_json:
         output.print_line(
@@ -87,6 +94,12 @@ def edit(
     output.end(interrupted=outcome.interrupted)
     if outcome.stored != outcome.facts:
         raise typer.Exit(_NOT_ALL)
+
+
+def _layer(text: str) -> int | str:
+    """Return the number that a text is, or else the text."""
+    short = len(text) <= _DIGITS and text.removeprefix("-").isdecimal()
+    return int(text) if short else text
 
 
 def _rows(outcome: Edit) -> list[list[str]]:
@@ -104,6 +117,11 @@ def _rows(outcome: Edit) -> list[list[str]]:
         ],
         ["seconds to store and prove", f"{outcome.seconds:.1f}"],
     ]
+    if outcome.middle is not None:
+        count = f"{outcome.middle.facts:,}"
+        rows.insert(0, [f"answered by layer {outcome.layer}", f"{outcome.answered:,} of {count}"])
+    for trial in outcome.trials:
+        rows.append([f"layer {trial.layer}: wordings held out", _share(trial.understood)])
     if outcome.preserved:
         rows.insert(1, ["preserved, run", _of(outcome.kept, outcome.preserved)])
     return rows

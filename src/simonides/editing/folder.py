@@ -1,6 +1,6 @@
 """An edited model in a folder that ``transformers`` loads, with its proof, a record, and the way back.
 
-``before.safetensors`` holds the one matrix as it was; ``certificate.npz`` the proof, and ``keys.npz`` what
+``before.safetensors`` holds the matrices as they were; ``certificate.npz`` the proof, and ``keys.npz`` what
 it is about: keys, the tokens that the model reads them from, and those that are to follow; outputs are the
 model's own head. The record has digests of all weights as they were and of the configuration.
 """
@@ -23,6 +23,7 @@ import numpy as np
 from simonides import arguments
 from simonides.certificate import ChangeCertificate, ChangeVerification, verify_change
 from simonides.editing.language_model import LanguageModel
+from simonides.editing.middle import applied
 from simonides.interrupts import HOLD
 from simonides.problems.original import OriginalProblem
 from simonides.reading import expecting, read_arrays, read_bytes, read_json
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simonides.arrays import Reals
-    from simonides.editing.edit import Edit
+    from simonides.editing.outcome import Edit
 
 RECORD, BEFORE, FACTS = "edit.json", "before.safetensors", "facts.csv"
 PROOF, KEYS, CONFIG = "certificate.npz", "keys.npz", "config.json"
@@ -88,9 +89,10 @@ def save(path: str | Path, outcome: Edit) -> Path:
     """Write everything beside the folder, and put it in its place at the end."""
     model, problem = outcome.model, outcome.problem
     with _new_folder(path) as part:
-        with model.changed(outcome.weights):
+        with applied(outcome.middle, model), model.changed(outcome.weights):
             _write_network(part, model)
-        _write_tensor(part / BEFORE, model.weight_name, model.weight)
+        changed = [model] if outcome.middle is None else [model, model.at(outcome.middle.layer)]
+        _write_tensors(part / BEFORE, {str(each.weight_name): each.weight for each in changed})
         _write_facts(part / FACTS, outcome)
         if outcome.certificate is not None and problem is not None:
             outcome.certificate.save(part / PROOF)
@@ -143,7 +145,7 @@ def undo_edit(path: str | Path, out: str | Path) -> Path:
     if before is None:
         again = "it has been changed since: go on from the original model"
         raise arguments.refuse("edit", str(path), "as it was written", again)
-    with _new_folder(place) as part, model.replaced({model.weight_name: before}):
+    with _new_folder(place) as part, model.replaced(before):
         _write_network(part, model)
     return place
 
@@ -176,12 +178,13 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     place = Path(path)
     model, before = _edited(place)
     if before is None:
-        reason = "the model is not that of before with the change of one matrix"
+        reason = "the model is not that of before with the change of these matrices"
         return ChangeVerification(False, reason=reason)
     if not (place / PROOF).exists():
         return ChangeVerification(False, reason="there is no certificate")
     certificate = ChangeCertificate.load(place / PROOF)
-    if not np.array_equal(model.weight - before.astype(np.float64), certificate.weights):
+    last = before[str(model.weight_name)].astype(np.float64)
+    if not np.array_equal(model.weight - last, certificate.weights):
         return ChangeVerification(False, reason="the change is not that of the proof")
     with expecting("file", place / KEYS, "the keys of an edit", "pass a folder as it was written"):
         keys = read_arrays(place / KEYS, known=("inputs", "targets", "tokens", "lengths"))
@@ -193,18 +196,22 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     return ChangeVerification(False, reason=flaw) if flaw else verification
 
 
-def _edited(place: Path) -> tuple[LanguageModel, Any]:
-    """Return the model in a folder and the matrix as it was, None if anything else has been changed."""
+def _edited(place: Path) -> tuple[LanguageModel, dict[str, Any] | None]:
+    """Return the model in a folder and its matrices as they were, None if anything else was changed."""
     record = read_json(place / RECORD) if (place / RECORD).is_file() else {}
     if record.get("kind") != _KIND:
         raise arguments.refuse(
             "edit", str(place), "a folder that 'simonides edit' wrote", "pass another"
         )
-    model, tensors = LanguageModel.load(place), read_tensors(place / BEFORE)[0]
-    before = tensors.get(model.weight_name)
-    if before is None or before.dtype != np.float32 or before.shape != model.weight.shape:
+    model, before = LanguageModel.load(place), read_tensors(place / BEFORE)[0]
+    shapes = {name: weight.shape for name, weight in model.network.named_parameters()}
+    whole = all(
+        weight.dtype == np.float32 and weight.shape == shapes.get(name)
+        for name, weight in before.items()
+    )
+    if not whole or model.weight_name not in before:
         return model, None
-    with model.replaced({model.weight_name: before}):
+    with model.replaced(before):
         same = _digest(model) == record.get("before")
     same = same and _file_digest(place / CONFIG) == record.get("config")
     return model, before if same else None
@@ -255,19 +262,24 @@ def _write_network(part: Path, model: LanguageModel) -> None:
     model.tokenizer.save_pretrained(str(part))
 
 
-def _write_tensor(path: Path, name: str, weight: Reals) -> None:
+def _write_tensors(path: Path, weights: dict[str, Reals]) -> None:
     from safetensors.numpy import save as packed
 
+    single = {
+        name: np.ascontiguousarray(weight, dtype=np.float32) for name, weight in weights.items()
+    }
     with replacing(path) as file:
-        file.write(packed({name: np.ascontiguousarray(weight, dtype=np.float32)}))
+        file.write(packed(single))
 
 
 def _write_facts(path: Path, outcome: Edit) -> None:
     """Write the facts as they were given, in a form that can be changed and stored again."""
     text = io.StringIO(newline="")
     rows = csv.writer(text)
-    rows.writerow(("prompt", "answer"))
-    rows.writerows((statement.prompt, statement.answer) for statement in outcome.statements)
+    names = ("prompt", "answer", "subject")
+    columns = names if any(statement.subject for statement in outcome.statements) else names[:2]
+    rows.writerow(columns)
+    rows.writerows([getattr(each, name) for name in columns] for each in outcome.statements)
     write_whole(path, text.getvalue().encode())
 
 

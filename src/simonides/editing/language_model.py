@@ -206,7 +206,7 @@ class LanguageModel:
     def read(
         self, prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None = None
     ) -> tuple[Reals, Reals]:
-        """Return what the matrix reads at each prefix's last token, and the stream that leaves the layer."""
+        """Return what the matrix reads at each prefix's last token, and the stream behind the layer."""
         shape = self.down.weight.shape
         keys, streams = (np.empty((len(prefixes), size)) for size in reversed(shape))
         for rows, tokens in _batches(prefixes, watch):

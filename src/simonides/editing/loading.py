@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def loaded(path: Path) -> tuple[Any, Any]:
-    """Return the network and the tokenizer of a folder that ``transformers`` wrote, or of a ``.gguf`` file."""
+    """Return the network and tokenizer of a folder that ``transformers`` wrote, or of a ``.gguf`` file."""
     # Never asked of the user either: a model's own code is not run.
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     folder = path

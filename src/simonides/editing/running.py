@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simonides.editing.middle import applied
 from simonides.editing.text_statistics import stream_change, text_score
 from simonides.interrupts import Keyboard
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from simonides.arrays import Reals
     from simonides.editing.language_model import LanguageModel
+    from simonides.editing.middle import MiddleChange
     from simonides.editing.ordinary_text import OrdinaryText
     from simonides.editing.text_statistics import TextScore
     from simonides.editing.token_facts import TokenFact
@@ -36,20 +41,27 @@ class Run:
 
 def run(
     model: LanguageModel,
+    middle: MiddleChange | None,
     change: Reals,
     learnt: list[TokenFact],
     kept: list[TokenFact],
     text: OrdinaryText,
 ) -> Run:
-    """Return what a model with a change does, or as much of it as there was time for."""
+    """Return what a model with its changes does, or as much of it as there was time for."""
     outcome = Run()
+
+    @contextlib.contextmanager
+    def edited() -> Iterator[None]:
+        with applied(middle, model), model.changed(change):
+            yield
+
     with Keyboard():
-        with model.changed(change):
+        with edited():
             missing, gone = (_missing(model, facts) for facts in (learnt, kept))
             outcome.stored, outcome.kept = len(learnt) - len(missing), len(kept) - len(gone)
             outcome.lost = tuple(sorted({line for fact in missing for line in fact.lines}))
             outcome.text = text_score(model, text.held_out)
-        outcome.moved = stream_change(model, text.held_out, change)
+        outcome.moved = stream_change(model, text.held_out, edited)
         outcome.interrupted = False
     return outcome
 

@@ -45,8 +45,8 @@ class Statement:
 
     Attributes
     ----------
-    prompt, answer : str
-        As they were written.
+    prompt, answer, subject : str
+        As they were written; the subject is a part of the prompt, and may be empty.
     line : int
         Of the file, or the place in a list, from one on.
     """
@@ -54,6 +54,7 @@ class Statement:
     prompt: str
     answer: str
     line: int
+    subject: str = ""
 
     @property
     def text(self) -> str:
@@ -87,10 +88,10 @@ def given_statements(
     """Return pairs of prompt and answer as statements."""
     statements = []
     for line, pair in enumerate(pairs, start=1):
-        if len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-            raise arguments.refuse(name, pair, "a prompt and an answer", "pass pairs of texts")
-        prompt, answer = pair
-        statements.append(_statement(prompt, answer, line, need_answer))
+        if len(pair) not in (2, 3) or not all(isinstance(part, str) for part in pair):
+            condition = "a prompt and an answer, and perhaps the subject"
+            raise arguments.refuse(name, pair, condition, "pass pairs of texts")
+        statements.append(_statement(*pair, line=line, need_answer=need_answer))
     return checked(statements)
 
 
@@ -118,7 +119,7 @@ def _rows(text: str, need_answer: bool) -> Iterator[Statement]:
     if "\0" in text:
         raise ValueError("it holds a zero byte")
     rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-    places: tuple[int, int | None] | None = None
+    places: tuple[int, int | None, int | None] | None = None
     line, columns = 1, 0
     try:
         for row in rows:
@@ -128,7 +129,11 @@ def _rows(text: str, need_answer: bool) -> Iterator[Statement]:
             if places is None:
                 names, columns = [cell.strip().lower() for cell in row], len(row)
                 if "prompt" in names and ("answer" in names or not need_answer):
-                    places = names.index("prompt"), _place(names)
+                    places = (
+                        names.index("prompt"),
+                        _place(names, "answer"),
+                        _place(names, "subject"),
+                    )
                     continue
                 if not _HEADERS.isdisjoint(names):
                     raise ValueError(f"line {begins} reads like a header, but does not name them")
@@ -136,27 +141,32 @@ def _rows(text: str, need_answer: bool) -> Iterator[Statement]:
                     raise ValueError(
                         f"line {begins} has {len(row)} columns and no header names them"
                     )
-                places = 0, 1 if len(row) == 2 else None
-            prompt, answer = places
+                places = 0, 1 if len(row) == 2 else None, None
+            prompt, answer, subject = places
             if len(row) != columns:
                 raise ValueError(
                     f"line {begins} has {len(row)} columns, and the first has {columns}"
                 )
-            yield _statement(
-                row[prompt], "" if answer is None else row[answer], begins, need_answer
-            )
+            cells = ("" if place is None else row[place] for place in (prompt, answer, subject))
+            yield _statement(*cells, line=begins, need_answer=need_answer)
     except csv.Error as error:
         raise ValueError(f"line {line}: {error}") from None
 
 
-def _place(names: list[str]) -> int | None:
-    return names.index("answer") if "answer" in names else None
+def _place(names: list[str], name: str) -> int | None:
+    return names.index(name) if name in names else None
 
 
-def _statement(prompt: str, answer: str, line: int, need_answer: bool) -> Statement:
-    for word, cell, needed in (("prompt", prompt, True), ("answer", answer, need_answer)):
+def _statement(
+    prompt: str, answer: str, subject: str = "", *, line: int, need_answer: bool
+) -> Statement:
+    for word, cell, needed in (
+        ("prompt", prompt, True), ("answer", answer, need_answer), ("subject", subject, False)
+    ):  # fmt: skip
         if needed and not cell.strip():
             raise ValueError(f"line {line} has an empty {word}")
         if len(cell) > _LONGEST_CELL:
             raise ValueError(f"line {line} has a {word} of {len(cell):,} characters")
-    return Statement(prompt, answer, line)
+    if subject.strip() not in prompt:
+        raise ValueError(f"line {line} has a subject that is no part of its prompt")
+    return Statement(prompt, answer, line, subject.strip())

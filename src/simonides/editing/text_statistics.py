@@ -16,6 +16,7 @@ from simonides import arguments
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from contextlib import AbstractContextManager
 
     from simonides.arrays import Reals
     from simonides.editing.language_model import LanguageModel
@@ -87,13 +88,17 @@ def text_score(
     return TextScore(math.exp(min(loss / count, 700.0)), right / count, count)
 
 
-def stream_change(model: LanguageModel, text: str, change: Reals) -> float:
-    """Return by how much a change moves the stream on a text, as a share of its root mean square."""
+def stream_change(
+    model: LanguageModel, text: str, edited: Callable[[], AbstractContextManager[None]]
+) -> float:
+    """Return by how much edits move the stream on a text, as a share of its root mean square."""
     moved, whole = 0.0, 0.0
     for window in _windows(model, text, HELD_OUT_TOKENS):
-        keys, stream = (state[0].double().numpy() for state in model.states(window))
-        moved += float(np.square(keys @ change.T).sum())
-        whole += float(np.square(stream).sum())
+        before = model.states(window)[1].double()
+        with edited():
+            after = model.states(window)[1].double()
+        moved += float((after - before).square().sum())
+        whole += float(before.square().sum())
     return math.sqrt(moved / whole)
 
 

@@ -33,7 +33,7 @@ def token_facts(statements: Iterable[Statement], tokenizer: Any, longest: int) -
     """
     facts: dict[tuple[int, ...], TokenFact] = {}
     for statement in statements:
-        prompt, answer = _tokens(statement, tokenizer, longest)
+        prompt, answer = tokens(statement, tokenizer, longest)
         if not answer:
             raise ValueError(f"line {statement.line} has an answer without tokens")
         for place, target in enumerate(answer):
@@ -57,7 +57,7 @@ def kept_facts(
     """Return facts that hold already: after each prompt, and each token of its answer, what now follows."""
     prefixes: dict[tuple[int, ...], int] = {}
     for statement in statements:
-        prompt, answer = _tokens(statement, tokenizer, longest)
+        prompt, answer = tokens(statement, tokenizer, longest)
         for place in range(max(len(answer), 1)):
             prefixes.setdefault((*prompt, *answer[:place]), statement.line)
     targets = present(list(prefixes))
@@ -79,18 +79,18 @@ def without(kept: list[TokenFact], facts: list[TokenFact]) -> list[TokenFact]:
     return [fact for fact in kept if fact.prefix not in targets]
 
 
-def _tokens(
+def tokens(
     statement: Statement, tokenizer: Any, longest: int
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the prompt's tokens as the model is asked, and those that the answer adds to them."""
-    prompt, whole = (tuple(_opened(tokenizer, text)) for text in (statement.prompt, statement.text))
+    prompt, whole = (tuple(opened(tokenizer, text)) for text in (statement.prompt, statement.text))
     if not prompt:
         raise ValueError(f"line {statement.line} has a prompt without tokens")
     answer = whole[len(prompt) :]
     if whole[: len(prompt)] != prompt:  # a token crosses from one to the other
         answer = tuple(tokenizer(statement.continuation, add_special_tokens=False)["input_ids"])
     unknown: Any = getattr(tokenizer, "unk_token_id", None)
-    opening = _opened(tokenizer, "").count(unknown)  # which some tokenizers begin every text with
+    opening = opened(tokenizer, "").count(unknown)  # which some tokenizers begin every text with
     if (*prompt, *answer).count(unknown) > opening and str(
         tokenizer.unk_token
     ) not in statement.text:
@@ -101,7 +101,7 @@ def _tokens(
     return prompt, answer
 
 
-def _opened(tokenizer: Any, text: str) -> list[int]:
+def opened(tokenizer: Any, text: str) -> list[int]:
     """Return a text's tokens with what the tokenizer puts before it, and without what it puts after."""
     tokens = list(tokenizer(text)["input_ids"])
     end = getattr(tokenizer, "eos_token_id", None)

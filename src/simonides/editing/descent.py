@@ -1,0 +1,76 @@
+r"""A change that stores facts in the middle of a model, made better by what the model itself answers.
+
+Least squares give every key its value and know nothing of what the model would take instead. So the change
+goes on from there by the slope of the answers' losses, in coordinates :math:`\Delta C^{1/2}` in which
+every direction disturbs text alike: what facts ask for together is then found at little cost to text.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+
+from simonides.interrupts import Keyboard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simonides.arrays import Reals
+    from simonides.editing.upper_layers import UpperLayers
+
+_PASSES = 8
+"""Over all wordings: of a hundred facts five more in other words were recalled than after three."""
+
+_RATE = 0.05
+"""Of the mean size of the change's coordinates, at first; three times as much ended no better."""
+
+_MEMORIES = (0.9, 0.99)
+"""Of slopes and their squares: passes are few, and each has few steps."""
+
+
+def descended(
+    upper: UpperLayers,
+    counted: Any,
+    change: Reals,
+    metric: Reals,
+    deadline: float,
+    watch: Callable[[int, float], None],
+) -> tuple[Reals, bool]:
+    """Return a change that the answers follow better than the one given, and if that was interrupted.
+
+    ``counted`` says of every wording whether it counts; ``watch`` is called with each pass and the share of
+    these whose every token is more likely than all others together. At the deadline of the clock
+    ``time.monotonic`` it is the change by then, and so when interrupted.
+    """
+    import torch
+
+    root = np.asarray(cholesky(metric, lower=True))
+    inputs = torch.from_numpy(solve_triangular(root, upper.keys.T, lower=True).T).float()
+    counted = torch.as_tensor(counted)
+    weights = torch.from_numpy(change @ root).float().requires_grad_()
+    descent = torch.optim.Adam(
+        [weights], lr=_RATE * float(weights.detach().abs().mean()), betas=_MEMORIES
+    )
+    total = _PASSES * len(upper.groups)
+    slower = torch.optim.lr_scheduler.CosineAnnealingLR(descent, total)
+    order = np.random.default_rng(0)
+    with Keyboard() as keyboard:
+        for step in range(_PASSES):
+            likely = 0
+            for place in order.permutation(len(upper.groups)):
+                if time.monotonic() >= deadline:
+                    break
+                group = upper.groups[place]
+                losses = upper.losses(group, inputs[group.rows] @ weights.T)[counted[group.rows]]
+                descent.zero_grad()
+                losses.sum().backward()
+                descent.step()
+                slower.step()
+                likely += int((losses.detach() < np.log(2)).all(dim=1).sum())
+            watch(step + 1, likely / int(counted.sum()))
+    moved = weights.detach().double().numpy()
+    back = solve_triangular(root, moved.T, lower=True, trans="T").T
+    return np.asarray(back), keyboard.interrupted

@@ -1,0 +1,192 @@
+"""A change in the middle of a model, by which facts are understood: other wordings are answered too.
+
+There what the model knows of a subject is gathered, and every wording reads it. What is stored is the value
+after which the model itself answers. Nothing of it can be proved, for the layers above are not linear.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections import defaultdict
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from simonides import arguments
+from simonides.editing.descent import descended
+from simonides.editing.spreading import spread
+from simonides.editing.text_statistics import second_moments
+from simonides.editing.upper_layers import UpperLayers
+from simonides.editing.values import best_values
+from simonides.editing.wordings import in_context, wordings
+from simonides.interrupts import Keyboard
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from simonides.arrays import Reals
+    from simonides.editing.language_model import LanguageModel
+    from simonides.editing.statements import Statement
+    from simonides.editing.wordings import Wording
+
+_TRIED_FACTS = 24
+"""Facts that layers are compared by: a share of them is then known to a tenth."""
+
+_TRIED_LAYERS = 5
+"""Layers that are compared, evenly from an eighth of the way up to the middle."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What some facts came to at a layer: shares recalled of the wordings stored, and of others."""
+
+    layer: int
+    facts: int
+    repeated: float
+    understood: float
+
+
+@dataclass(frozen=True, eq=False)
+class MiddleChange:
+    """A change of a layer in the middle as it is written, and how it was found.
+
+    ``reached`` of ``facts`` have a value after which the model answers every wording; ``trials`` are of
+    the layers that were compared, none if the layer was given.
+    """
+
+    layer: int
+    weights: Reals
+    facts: int
+    reached: int
+    trials: tuple[Trial, ...] = ()
+    interrupted: bool = False
+    timed_out: bool = False
+
+
+def applied(
+    middle: MiddleChange | None, model: LanguageModel
+) -> contextlib.AbstractContextManager[None]:
+    """Run the block with a change in the middle, if there is one."""
+    if middle is None:
+        return contextlib.nullcontext()
+    return model.at(middle.layer).changed(middle.weights)
+
+
+def understand(
+    model: LanguageModel,
+    statements: Sequence[Statement],
+    text: str,
+    layer: int | None,
+    time_limit: float | None,
+    say: Callable[[str], None],
+) -> MiddleChange:
+    """Return the change of a layer that gives every subject its fact; without a layer the best is chosen.
+
+    Cut short, it is what the values by then are worth.
+    """
+    deadline = arguments.deadline(time_limit)
+    trials: list[Trial] = []
+    with Keyboard() as keyboard:
+        for each in layers_to_try(model.layers) if layer is None else ():
+            if not trials or time.monotonic() < deadline:
+                trials.append(_trial(model.at(each), statements, text, deadline, say))
+    if layer is None:
+        best = max(trials, key=lambda trial: (trial.understood, trial.repeated), default=None)
+        layer = layers_to_try(model.layers)[0] if best is None else best.layer
+        say(f"layer {layer} is understood best")
+    if keyboard.interrupted:
+        deadline = time.monotonic()
+    ways = wordings(statements, model.tokenizer, model.longest)
+    stored = _stored(model.at(layer), ways, text, deadline, say)
+    interrupted = keyboard.interrupted or stored.interrupted
+    return replace(stored, trials=tuple(trials), interrupted=interrupted)
+
+
+def layers_to_try(layers: int) -> list[int]:
+    """Return the layers of a model to compare.
+
+    >>> layers_to_try(30)
+    [3, 6, 9, 12, 15]
+    """
+    places = np.linspace(layers / 8, layers / 2, _TRIED_LAYERS).astype(int)
+    return sorted({min(int(place), layers - 2) for place in places})
+
+
+def _stored(
+    model: LanguageModel,
+    ways: Sequence[Wording],
+    text: str,
+    deadline: float,
+    say: Callable[[str], None],
+) -> MiddleChange:
+    """Return the change of the model's layer that stores wordings."""
+    name = f"layer {model.layer}"
+    metric = second_moments(model, text, lambda n: say(f"{name}: {n:,} tokens of text read"))
+    upper = UpperLayers.of(model, ways)
+    facts = np.array([way.fact for way in ways])
+    count = int(facts.max()) + 1
+    values = best_values(
+        upper, facts, count, deadline,
+        lambda step, reached: say(f"{name}: step {step}, {reached:,} of {count:,} facts answered"),
+    )  # fmt: skip
+    answered, interrupted = values.reached[facts], values.interrupted
+    change = np.zeros_like(model.weight)
+    if answered.any():
+        # Where no subject ends, the prompts are ordinary text: a change there would undo the values.
+        spared = metric + upper.others
+        change = spread(upper.keys[answered], values.shifts[facts[answered]], spared)
+        if not interrupted:
+            change, interrupted = descended(
+                upper, answered, change, spared, deadline,
+                lambda step, share: say(f"{name}: pass {step}, {share:.0%} of wordings likely"),
+            )  # fmt: skip
+    return MiddleChange(
+        model.layer, model.written(change), count, int(np.count_nonzero(values.reached)),
+        interrupted=interrupted, timed_out=values.timed_out,
+    )  # fmt: skip
+
+
+def _trial(
+    model: LanguageModel,
+    statements: Sequence[Statement],
+    text: str,
+    deadline: float,
+    say: Callable[[str], None],
+) -> Trial:
+    """Return what some facts come to at the model's layer, with one wording of each held out."""
+    ways = [wordings(part, model.tokenizer, model.longest) for part in divided(statements)]
+    stored = _stored(model, ways[0], text, deadline, say)
+    if stored.interrupted:
+        raise KeyboardInterrupt
+    with applied(stored, model):
+        repeated, understood = (float(np.mean(recalled(model, part))) for part in ways)
+    say(f"layer {model.layer}: {understood:.0%} of other wordings recalled")
+    return Trial(model.layer, stored.facts, repeated, understood)
+
+
+def divided(statements: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:
+    """Return wordings of some facts, and one more of each: its last, or its only one in a context."""
+    facts: dict[tuple[str, str], list[Statement]] = defaultdict(list)
+    for statement in statements:
+        facts[statement.subject, statement.answer].append(statement)
+    groups = list(facts.values())
+    chosen = np.linspace(0, len(groups) - 1, min(_TRIED_FACTS, len(groups))).astype(int)
+    shown, held_out = [], []
+    for number in chosen:
+        own = groups[number]
+        shown += own[:-1] or own
+        held_out.append(own[-1] if len(own) > 1 else in_context(own[0], int(number)))
+    return shown, held_out
+
+
+def recalled(model: LanguageModel, ways: Sequence[Wording]) -> Any:
+    """Return for every wording whether the model, run as it is, finds each token of its answer."""
+    prefixes = [
+        (*way.prompt, *way.answer[:step]) for way in ways for step in range(len(way.answer))
+    ]
+    tokens = iter(model.next_tokens(prefixes))
+    return np.array(
+        [[next(tokens) == token for token in way.answer].count(False) == 0 for way in ways]
+    )
