@@ -7,7 +7,7 @@ from edits import MARKS
 
 import simonides
 from simonides.editing.language_model import LanguageModel
-from simonides.editing.middle import applied, divided, recalled, understand
+from simonides.editing.middle import Spared, applied, divided, recalled, understand
 from simonides.editing.statements import Statement
 from simonides.editing.upper_layers import UpperLayers
 from simonides.editing.values import best_values
@@ -38,7 +38,7 @@ def statements(facts, answer="w{0} w{1}", forms=FORMS):
 def test_a_subject_ends_at_its_last_token(model):
     ways = wordings(statements(2), model.tokenizer, model.longest)
     assert [way.place for way in ways] == [3, 2, 1] * 2
-    assert [way.fact for way in ways] == [0, 0, 0, 1, 1, 1]
+    assert [way.subject for way in ways] == [0, 0, 0, 1, 1, 1]
     assert all(len(way.answer) == 2 for way in ways)
 
 
@@ -113,8 +113,8 @@ def easy(model, facts=3):
 
 def test_values_are_reached_and_the_change_gives_them_to_the_model(model):
     asked = easy(model)
-    middle = understand(model, asked, tiny_model.text(), 2, None, lambda line: None)
-    assert (middle.layer, middle.facts, middle.reached) == (2, 3, 3)
+    middle = understand(model, asked, Spared(tiny_model.text()), 2, None, lambda line: None)
+    assert (middle.layer, middle.subjects, middle.reached) == (2, 3, 3)
     ways = wordings(asked, model.tokenizer, model.longest)
     assert not recalled(model, ways).all()
     with applied(middle, model):
@@ -122,9 +122,26 @@ def test_values_are_reached_and_the_change_gives_them_to_the_model(model):
     assert not recalled(model, ways).all()
 
 
+def test_prompts_that_are_to_stay_are_moved_less(model):
+    import torch
+
+    asked = easy(model)
+    others = wordings(statements(20, forms=("{} w17 w18",)), model.tokenizer, model.longest)
+    tokens = torch.tensor([other.prompt for other in others])
+    before = model.at(2).states(tokens)[1]
+    moves = []
+    for prompts in ((), tuple(other.prompt for other in others)):
+        middle = understand(
+            model, asked, Spared(tiny_model.text(), prompts), 2, None, lambda line: None
+        )
+        with applied(middle, model):
+            moves.append(float((model.at(2).states(tokens)[1] - before).norm()))
+    assert moves[1] < 0.9 * moves[0]
+
+
 def test_at_the_deadline_and_when_interrupted_values_are_those_by_then(model):
     ways = wordings(easy(model), model.tokenizer, model.longest)
-    upper, facts = UpperLayers.of(model.at(2), ways), [way.fact for way in ways]
+    upper, facts = UpperLayers.of(model.at(2), ways), [way.subject for way in ways]
     late = best_values(upper, facts, 3, 0.0, lambda step, reached: None)
     assert (late.timed_out, late.reached.any(), late.shifts.any()) == (True, False, False)
 
@@ -146,7 +163,9 @@ def test_the_layer_that_understands_best_is_chosen(model, monkeypatch):
         return middle.Trial(own.layer, 3, 1.0, worth[own.layer])
 
     monkeypatch.setattr(middle, "_trial", trial)
-    chosen = understand(model, easy(model), tiny_model.text(), None, None, lambda line: None)
+    chosen = understand(
+        model, easy(model), Spared(tiny_model.text()), None, None, lambda line: None
+    )
     assert chosen.layer == 1
     assert [each.layer for each in chosen.trials] == [0, 1, 2]
 
@@ -170,7 +189,7 @@ def test_what_the_middle_leaves_undone_the_last_layer_stores_and_proves(model, t
     (tmp_path / "text.txt").write_text(tiny_model.text())
     outcome = simonides.edit(model, asked, layer=2, keep=tmp_path / "text.txt")
     assert outcome.stored == outcome.facts == outcome.proved
-    assert 0 < outcome.answered <= outcome.middle.facts
+    assert 0 < outcome.answered <= outcome.middle.subjects
     outcome.save(tmp_path / "edited")
     assert simonides.verify_edit(tmp_path / "edited").valid
     simonides.undo_edit(tmp_path / "edited", tmp_path / "before")

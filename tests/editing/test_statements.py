@@ -73,6 +73,16 @@ def test_a_pipe_is_not_waited_for(tmp_path):
         read_statements(tmp_path / "facts.csv")
 
 
+def test_a_subject_is_a_part_of_its_prompt(tmp_path):
+    (statement,) = read(tmp_path, "subject,prompt,answer\nThe sky ,The sky is,blue\n")
+    assert statement.subject == "The sky"
+    assert given_statements([("The sky is", "blue", "sky")])[0].subject == "sky"
+    with pytest.raises(
+        BadArgumentError, match="line 2 has a subject that is no part of its prompt"
+    ):
+        read(tmp_path, "subject,prompt,answer\nThe sea,The sky is,blue\n")
+
+
 def test_prompts_alone_are_enough_to_preserve(tmp_path):
     assert [s.prompt for s in read(tmp_path, "prompt\na\nb\n", need_answer=False)] == ["a", "b"]
 

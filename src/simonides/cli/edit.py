@@ -118,7 +118,7 @@ def _rows(outcome: Edit) -> list[list[str]]:
         ["seconds to store and prove", f"{outcome.seconds:.1f}"],
     ]
     if outcome.middle is not None:
-        count = f"{outcome.middle.facts:,}"
+        count = f"{outcome.middle.subjects:,} subjects"
         rows.insert(0, [f"answered by layer {outcome.layer}", f"{outcome.answered:,} of {count}"])
     for trial in outcome.trials:
         rows.append([f"layer {trial.layer}: wordings held out", _share(trial.understood)])

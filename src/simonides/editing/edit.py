@@ -10,7 +10,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.editing.language_model import LanguageModel
-from simonides.editing.middle import applied, understand
+from simonides.editing.middle import Spared, applied, understand
 from simonides.editing.ordinary_text import python_text, read_text
 from simonides.editing.outcome import Edit, EditRequest, outcome_of
 from simonides.editing.running import run
@@ -126,7 +126,8 @@ def edit(
         if not _is_last(layer, loaded):
             chosen = None if isinstance(layer, str) else layer % loaded.layers
             half = _MIDDLE_SHARE * time_limit if time_limit is not None else None
-            middle = understand(loaded, statements, text.learnt, chosen, half, say)
+            spared = Spared(text.learnt, tuple(fact.prefix for fact in kept))
+            middle = understand(loaded, statements, spared, chosen, half, say)
         marks.append(time.perf_counter())
         with applied(middle, loaded):
             placed = place(loaded, learnt, kept, margin, lambda n: say(f"keys of {n:,} facts read"))

@@ -209,7 +209,7 @@ class LanguageModel:
         """Return what the matrix reads at each prefix's last token, and the stream behind the layer."""
         shape = self.down.weight.shape
         keys, streams = (np.empty((len(prefixes), size)) for size in reversed(shape))
-        for rows, tokens in _batches(prefixes, watch):
+        for rows, tokens in batches(prefixes, watch):
             states = self.states(tokens)
             keys[rows], streams[rows] = (_array(state[:, -1]) for state in states)
         return keys, streams
@@ -254,12 +254,12 @@ class LanguageModel:
     ) -> list[int]:
         """Return the token that the model, run as it is, finds most likely after each prefix."""
         answers = np.empty(len(prefixes), dtype=np.int64)
-        for rows, tokens in _batches(prefixes, watch):
+        for rows, tokens in batches(prefixes, watch):
             answers[rows] = self._last_logits(tokens).argmax(1)
         return [int(token) for token in answers]
 
     def _logits(self, prefixes: Sequence[tuple[int, ...]]) -> Reals:
-        (_, tokens), *_ = _batches(prefixes, None)
+        (_, tokens), *_ = batches(prefixes)
         return _array(self._last_logits(tokens))
 
     def _last_logits(self, tokens: Any) -> Any:
@@ -269,8 +269,8 @@ class LanguageModel:
             return self.logits(tokens, logits_to_keep=1)[:, -1]
 
 
-def _batches(
-    prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None
+def batches(
+    prefixes: Sequence[tuple[int, ...]], watch: Callable[[int], None] | None = None
 ) -> Iterator[tuple[list[int], Any]]:
     """Yield prefixes of equal length, so that none is padded, with their places."""
     import torch

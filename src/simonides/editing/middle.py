@@ -17,7 +17,7 @@ import numpy as np
 from simonides import arguments
 from simonides.editing.descent import descended
 from simonides.editing.spreading import spread
-from simonides.editing.text_statistics import second_moments
+from simonides.editing.text_statistics import prompt_moments, second_moments
 from simonides.editing.upper_layers import UpperLayers
 from simonides.editing.values import best_values
 from simonides.editing.wordings import in_context, wordings
@@ -52,17 +52,25 @@ class Trial:
 class MiddleChange:
     """A change of a layer in the middle as it is written, and how it was found.
 
-    ``reached`` of ``facts`` have a value after which the model answers every wording; ``trials`` are of
-    the layers that were compared, none if the layer was given.
+    ``reached`` of ``subjects`` have a value after which the model gives all their answers; ``trials`` are
+    of the layers that were compared, none if the layer was given.
     """
 
     layer: int
     weights: Reals
-    facts: int
+    subjects: int
     reached: int
     trials: tuple[Trial, ...] = ()
     interrupted: bool = False
     timed_out: bool = False
+
+
+@dataclass(frozen=True)
+class Spared:
+    """What a change is to leave as it is: a text, and the tokens of prompts."""
+
+    text: str
+    prompts: tuple[tuple[int, ...], ...] = ()
 
 
 def applied(
@@ -77,7 +85,7 @@ def applied(
 def understand(
     model: LanguageModel,
     statements: Sequence[Statement],
-    text: str,
+    spared: Spared,
     layer: int | None,
     time_limit: float | None,
     say: Callable[[str], None],
@@ -91,7 +99,7 @@ def understand(
     with Keyboard() as keyboard:
         for each in layers_to_try(model.layers) if layer is None else ():
             if not trials or time.monotonic() < deadline:
-                trials.append(_trial(model.at(each), statements, text, deadline, say))
+                trials.append(_trial(model.at(each), statements, spared, deadline, say))
     if layer is None:
         best = max(trials, key=lambda trial: (trial.understood, trial.repeated), default=None)
         layer = layers_to_try(model.layers)[0] if best is None else best.layer
@@ -99,7 +107,7 @@ def understand(
     if keyboard.interrupted:
         deadline = time.monotonic()
     ways = wordings(statements, model.tokenizer, model.longest)
-    stored = _stored(model.at(layer), ways, text, deadline, say)
+    stored = _stored(model.at(layer), ways, spared, deadline, say)
     interrupted = keyboard.interrupted or stored.interrupted
     return replace(stored, trials=tuple(trials), interrupted=interrupted)
 
@@ -117,29 +125,30 @@ def layers_to_try(layers: int) -> list[int]:
 def _stored(
     model: LanguageModel,
     ways: Sequence[Wording],
-    text: str,
+    spared: Spared,
     deadline: float,
     say: Callable[[str], None],
 ) -> MiddleChange:
     """Return the change of the model's layer that stores wordings."""
     name = f"layer {model.layer}"
-    metric = second_moments(model, text, lambda n: say(f"{name}: {n:,} tokens of text read"))
+    metric = second_moments(model, spared.text, lambda n: say(f"{name}: {n:,} tokens of text read"))
+    metric += prompt_moments(model, spared.prompts)
     upper = UpperLayers.of(model, ways)
-    facts = np.array([way.fact for way in ways])
-    count = int(facts.max()) + 1
+    subjects = np.array([way.subject for way in ways])
+    count = int(subjects.max()) + 1
     values = best_values(
-        upper, facts, count, deadline,
-        lambda step, reached: say(f"{name}: step {step}, {reached:,} of {count:,} facts answered"),
+        upper, subjects, count, deadline,
+        lambda step, reached: say(f"{name}: step {step}, {reached:,} of {count:,} subjects answered"),
     )  # fmt: skip
-    answered, interrupted = values.reached[facts], values.interrupted
+    answered, interrupted = values.reached[subjects], values.interrupted
     change = np.zeros_like(model.weight)
     if answered.any():
         # Where no subject ends, the prompts are ordinary text: a change there would undo the values.
-        spared = metric + upper.others
-        change = spread(upper.keys[answered], values.shifts[facts[answered]], spared)
+        metric += upper.others
+        change = spread(upper.keys[answered], values.shifts[subjects[answered]], metric)
         if not interrupted:
             change, interrupted = descended(
-                upper, answered, change, spared, deadline,
+                upper, answered, change, metric, deadline,
                 lambda step, share: say(f"{name}: pass {step}, {share:.0%} of wordings likely"),
             )  # fmt: skip
     return MiddleChange(
@@ -151,19 +160,19 @@ def _stored(
 def _trial(
     model: LanguageModel,
     statements: Sequence[Statement],
-    text: str,
+    spared: Spared,
     deadline: float,
     say: Callable[[str], None],
 ) -> Trial:
     """Return what some facts come to at the model's layer, with one wording of each held out."""
     ways = [wordings(part, model.tokenizer, model.longest) for part in divided(statements)]
-    stored = _stored(model, ways[0], text, deadline, say)
+    stored = _stored(model, ways[0], spared, deadline, say)
     if stored.interrupted:
         raise KeyboardInterrupt
     with applied(stored, model):
         repeated, understood = (float(np.mean(recalled(model, part))) for part in ways)
     say(f"layer {model.layer}: {understood:.0%} of other wordings recalled")
-    return Trial(model.layer, stored.facts, repeated, understood)
+    return Trial(model.layer, len(ways[1]), repeated, understood)
 
 
 def divided(statements: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:

@@ -63,7 +63,7 @@ class Edit:
     layer : int
         The one in the middle that was changed before the last; the last where none was.
     answered : int or None
-        Facts for which the layer in the middle has a value that answers all their wordings.
+        Subjects for which the layer in the middle has a value that gives all their answers.
     trials : tuple of Trial
         What the layers compared came to on some facts: shares of stored and of held-out wordings.
     weights : array
@@ -235,8 +235,8 @@ def _notes(
         )
     if middle is not None:
         notes.append(
-            f"Layer {middle.layer} has values that answer all wordings of {middle.reached:,} of "
-            f"{middle.facts:,} facts. Of that layer nothing is proved."
+            f"Layer {middle.layer} has values that give all answers of {middle.reached:,} of "
+            f"{middle.subjects:,} subjects. Of that layer nothing is proved."
         )
     if middle is not None and middle.trials:
         best = next(trial for trial in middle.trials if trial.layer == middle.layer)

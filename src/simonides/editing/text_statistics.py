@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simonides import arguments
+from simonides.editing.language_model import batches
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
 
     from simonides.arrays import Reals
@@ -67,6 +68,16 @@ def second_moments(
     total /= count
     total[np.diag_indices_from(total)] += _RIDGE * float(np.trace(total)) / len(total)
     return np.asarray((total + total.T) / 2)
+
+
+def prompt_moments(model: LanguageModel, prefixes: Sequence[tuple[int, ...]]) -> Reals:
+    """Return C over all tokens of prompts, zero where there are none."""
+    total, count = np.zeros((model.down.in_features,) * 2), 0
+    for _, tokens in batches(prefixes):
+        keys = model.states(tokens)[0].flatten(0, 1).double().numpy()
+        total += keys.T @ keys
+        count += len(keys)
+    return np.asarray(total / max(count, 1))
 
 
 def text_score(

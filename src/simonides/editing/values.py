@@ -1,7 +1,7 @@
 r"""The shift of the stream at a subject's last token after which the model itself gives the answer.
 
-For every fact one shift serves all its wordings. It is the end of a descent of the answers' losses from
-no shift at all, by Adam, and ends once every token of every answer is likely.
+For every subject one shift serves all that is asked of it. It is the end of a descent of the answers' losses
+from no shift at all, by Adam, and ends once every token of every answer is likely.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _RATE = 0.1
 """Length of a step over the stream's: ten lead across it."""
 
 _STEPS = 40
-"""After which nearly all facts of a layer that can be told anything are likely; others never will be."""
+"""After which nearly all answers at a layer that can be told anything are likely; others never will be."""
 
 _LIKELY = 0.05
 """Loss of a token whose probability is 95%: far enough for the next rounding not to matter."""
@@ -30,7 +30,7 @@ _LIKELY = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Values:
-    """Shifts of the stream, shape (facts, size), and for which facts every wording is answered by them."""
+    """Shifts of the stream, shape (subjects, size), and which subjects' answers all follow by them."""
 
     shifts: Reals
     reached: Any
@@ -40,20 +40,20 @@ class Values:
 
 def best_values(
     upper: UpperLayers,
-    facts: Any,
+    subjects: Any,
     count: int,
     deadline: float,
     watch: Callable[[int, int], None],
 ) -> Values:
-    """Return for every fact the shift that makes all its wordings' answers likely.
+    """Return for every subject the shift that makes all its answers likely.
 
-    ``facts`` is the number of each wording's fact, ``count`` how many there are; ``watch`` is called with
-    each step and the number of facts that are reached. At the deadline of the clock ``time.monotonic``, or
+    ``subjects`` is the number of each wording's subject, ``count`` how many there are; ``watch`` is called
+    with each step and the number of subjects that are reached. At the deadline of the clock ``time.monotonic``, or
     when interrupted, the shifts are those by then.
     """
     import torch
 
-    owners = torch.as_tensor(facts)
+    owners = torch.as_tensor(subjects)
     size = upper.groups[0].streams.shape[-1]
     shifts = torch.zeros(count, size)
     reached = torch.zeros(count, dtype=torch.bool)
@@ -76,7 +76,7 @@ def best_values(
 
 
 def _slopes(upper: UpperLayers, owners: Any, shifts: Any, reached: Any) -> tuple[Any, Any]:
-    """Return the gradient of the answers' losses and each fact's worst loss, of those not reached."""
+    """Return the gradient of the answers' losses and each subject's worst loss, of those not reached."""
     import torch
 
     worst, slopes = torch.zeros(len(shifts)), torch.zeros_like(shifts)

@@ -1,7 +1,7 @@
 """Wordings of facts: the tokens of each, where its subject ends, and the answer that is to follow.
 
-What a language model knows of a subject it gathers at the subject's last token. Statements of one subject
-and one answer are wordings of one fact.
+What a language model knows of a subject it gathers at the subject's last token, whatever is asked of it and
+in whatever words.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ _CONTEXTS = ("It is well known.", "As I said before, this is what you asked abou
 class Wording:
     """One way to ask for a fact.
 
-    ``fact`` is the number of the fact, ``place`` that of its subject's last token in the prompt, and
+    ``subject`` is the number of its subject, ``place`` that of the subject's last token in the prompt, and
     ``answer`` what is to follow.
     """
 
-    fact: int
+    subject: int
     prompt: tuple[int, ...]
     place: int
     answer: tuple[int, ...]
@@ -40,13 +40,13 @@ class Wording:
 
 
 def wordings(statements: Sequence[Statement], tokenizer: Any, longest: int) -> list[Wording]:
-    """Return the wordings that statements with a subject are; facts are numbered as they come."""
-    numbers: dict[tuple[str, str], int] = {}
+    """Return the wordings that statements with a subject are; subjects are numbered as they come."""
+    numbers: dict[str, int] = {}
     ways = []
     for statement in statements:
         prompt, answer = tokens(statement, tokenizer, longest)
-        fact = numbers.setdefault((statement.subject, statement.answer), len(numbers))
-        ways.append(Wording(fact, prompt, _place(statement, prompt, tokenizer), answer))
+        subject = numbers.setdefault(statement.subject, len(numbers))
+        ways.append(Wording(subject, prompt, _place(statement, prompt, tokenizer), answer))
     return ways
 
 
