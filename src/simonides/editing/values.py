@@ -1,7 +1,7 @@
 r"""The shift of the stream at a subject's last token after which the model itself gives the answer.
 
-For every subject one shift serves all that is asked of it. It is the end of a descent of the answers' losses
-from no shift at all, by Adam, and ends once every token of every answer is likely.
+For every subject one shift serves all that is asked of it. Adam descends the answers' losses from no shift
+at all, until every token of every answer is likely.
 """
 
 from __future__ import annotations
@@ -48,8 +48,8 @@ def best_values(
     """Return for every subject the shift that makes all its answers likely.
 
     ``subjects`` is the number of each wording's subject, ``count`` how many there are; ``watch`` is called
-    with each step and the number of subjects that are reached. At the deadline of the clock ``time.monotonic``, or
-    when interrupted, the shifts are those by then.
+    with each step and the number of subjects that are reached. At the deadline of the clock
+    ``time.monotonic``, or when interrupted, the shifts are those by then.
     """
     import torch
 
