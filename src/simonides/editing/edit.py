@@ -15,7 +15,7 @@ from simonides.editing.ordinary_text import python_text, read_text
 from simonides.editing.outcome import Edit, EditRequest, outcome_of
 from simonides.editing.running import run
 from simonides.editing.statements import given_statements, read_statements
-from simonides.editing.storing import left, place, refuse_twins, store
+from simonides.editing.storing import place, refuse_twins, store
 from simonides.editing.text_statistics import second_moments, text_score
 from simonides.editing.token_facts import kept_facts, token_facts, without
 from simonides.failures import BadArgumentError
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from simonides.editing.middle import MiddleChange
     from simonides.editing.statements import Statement
     from simonides.solvers.solution import Progress
 
@@ -121,21 +122,20 @@ def edit(
             refuse_twins(loaded, kept)
         before = text_score(loaded, text.held_out, lambda n: say(f"{n:,} tokens foretold"))
         marks.append(time.perf_counter())
-        limit = arguments.deadline(time_limit)
         middle = None
         if not _is_last(layer, loaded):
             chosen = None if isinstance(layer, str) else layer % loaded.layers
-            half = _MIDDLE_SHARE * time_limit if time_limit is not None else None
+            half = None if time_limit is None else _MIDDLE_SHARE * time_limit
             spared = Spared(text.learnt, tuple(fact.prefix for fact in kept))
             middle = understand(loaded, statements, spared, chosen, half, say)
         marks.append(time.perf_counter())
+        remaining = _remaining(time_limit, middle, marks[2] - marks[1])
         with applied(middle, loaded):
             placed = place(loaded, learnt, kept, margin, lambda n: say(f"keys of {n:,} facts read"))
             metric = second_moments(
                 loaded, text.learnt, lambda n: say(f"{n:,} tokens of text read")
             )
             marks.append(time.perf_counter())
-            remaining = 0.0 if middle is not None and middle.interrupted else left(limit)
             stored = store(
                 loaded, placed, metric, time_limit=remaining, threads=threads,
                 watch=lambda progress: say(_line(progress)),
@@ -146,6 +146,15 @@ def edit(
     request = EditRequest(tuple(statements), learnt, kept, margin, text)
     reading, storing = (float(sum(np.diff(marks)[first::2])) for first in (0, 1))
     return outcome_of(loaded, request, middle, stored, seen, before, (storing, reading))
+
+
+def _remaining(
+    time_limit: float | None, middle: MiddleChange | None, seconds: float
+) -> float | None:
+    """Return the time left for the last layer after so many seconds for the one in the middle."""
+    if middle is None or not (middle.interrupted or time_limit is not None):
+        return time_limit
+    return 0.0 if time_limit is None or middle.interrupted else max(time_limit - seconds, 0.0)
 
 
 def _is_last(layer: int | str, model: LanguageModel) -> bool:

@@ -196,7 +196,7 @@ def outcome_of(
         model=model,
         lost=seen.lost,
         notes=tuple(_notes(middle, stored, seen, request, before)),
-        useful=stored.useful or middle is not None,
+        useful=stored.useful or (middle is not None and middle.reached > 0),
         interrupted=solution.interrupted or seen.interrupted or _cut(middle, "interrupted"),
         timed_out=solution.timed_out or _cut(middle, "timed_out"),
     )

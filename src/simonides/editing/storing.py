@@ -122,7 +122,7 @@ def store(
     def attempt(part: Placed, rows: Integers) -> _Attempt:
         solution = least_change(
             part.problem, part.streams, metric, part.margins,
-            time_limit=left(deadline), threads=threads, watch=watch,
+            time_limit=_left(deadline), threads=threads, watch=watch,
         )  # fmt: skip
         return _Attempt(part, rows, solution, model.written(solution.weights))
 
@@ -132,7 +132,7 @@ def store(
     attempts = [first]
     if first.solution.recalled < count:
         if not first.solution.cut_short:
-            rows, interrupted, timed_out = _fitting(placed.problem, left(deadline), watch)
+            rows, interrupted, timed_out = _fitting(placed.problem, _left(deadline), watch)
             if len(rows) and not (interrupted or timed_out):
                 attempts.append(attempt(placed.part(rows), rows))
                 interrupted = attempts[-1].solution.interrupted
@@ -184,7 +184,7 @@ def _best(placed: Placed, attempts: Sequence[_Attempt]) -> StoredChange:
     return StoredChange(best.change, best.solution, proof, int(gain), whole)
 
 
-def left(deadline: float) -> float | None:
+def _left(deadline: float) -> float | None:
     """Return the seconds until a deadline, None without one."""
     return None if deadline == np.inf else max(deadline - time.monotonic(), 0.0)
 
