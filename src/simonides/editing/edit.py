@@ -19,6 +19,7 @@ from simonides.editing.storing import place, refuse_twins, store
 from simonides.editing.text_statistics import second_moments, text_score
 from simonides.editing.token_facts import kept_facts, token_facts, without
 from simonides.failures import BadArgumentError
+from simonides.problems import checked
 from simonides.reading import expecting
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ _NAMED = 10
 """Lines of facts that are not recalled named in a note, which is read; ``lost`` has them all."""
 
 
-_OBJECTS = ("weights", "certificate", "problem", "statements", "prefixes", "model")
+_OBJECTS = ("weights", "factors", "certificate", "problem", "statements", "prefixes", "model")
 """What of an edit is no number."""
 
 
@@ -81,6 +82,8 @@ class Edit:
         Newton steps.
     weights : array
         The change itself, as written.
+    factors : pair of arrays or None
+        Two whose product it is up to that rounding, where its rank is bounded.
     certificate, problem
         For :func:`simonides.verify_change`.
     statements, prefixes
@@ -121,6 +124,7 @@ class Edit:
     reading_seconds: float
     steps: int
     weights: Reals = field(repr=False)
+    factors: tuple[Reals, Reals] | None = field(repr=False)
     certificate: ChangeCertificate | None = field(repr=False)
     problem: OriginalProblem | None = field(repr=False)
     statements: tuple[Statement, ...] = field(repr=False)
@@ -136,12 +140,13 @@ class Edit:
         """Return the numbers, by name."""
         return {name: value for name, value in vars(self).items() if name not in _OBJECTS}
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, adapter: bool = False) -> Path:
         """Write the edited model, its proof and this record to a folder that is new or empty.
 
-        It is there whole or not at all, and ``transformers`` loads it as a model.
+        It is there whole or not at all, and ``transformers`` loads it as a model; or, as an adapter, PEFT
+        loads it on the model as it was.
         """
-        return folder.save(path, self)
+        return folder.save(path, self, adapter=adapter)
 
 
 def edit(
@@ -152,6 +157,7 @@ def edit(
     keep: str | Path | None = None,
     preserve: str | Path | Iterable[tuple[str, str]] | None = None,
     margin: float = MARGIN,
+    rank: int | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[str], None] | None = None,
@@ -178,6 +184,8 @@ def edit(
         Prompts whose present next token must stay; with an answer also that after each token of it.
     margin : float
         Distance at which each stream must lie inside its token's cell, over the stream's root mean square.
+    rank : int, optional
+        Largest rank of the change, which is longer for it; ``save`` can then write an adapter.
     time_limit : float, optional
         Seconds for storing, after which the best so far is taken. So it is when interrupted.
     threads : int, optional
@@ -211,6 +219,8 @@ def edit(
         say("loading the model")
         loaded = model if isinstance(model, LanguageModel) else LanguageModel.load(model)
         _check_layer(layer, loaded)
+        if rank is not None:
+            rank = checked.rank_of_shape(rank, *reversed(loaded.weight.shape))
         began = time.perf_counter()
         with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):
             learnt = token_facts(statements, loaded.tokenizer, loaded.longest)
@@ -227,7 +237,7 @@ def edit(
         reading = time.perf_counter() - began
         began = time.perf_counter()
         stored = store(
-            loaded, placed, metric, time_limit=time_limit, threads=threads,
+            loaded, placed, metric, rank=rank, time_limit=time_limit, threads=threads,
             watch=lambda progress: say(_line(progress)),
         )  # fmt: skip
         seconds = time.perf_counter() - began
@@ -281,6 +291,7 @@ def _outcome(
         reading_seconds=times[1],
         steps=solution.steps,
         weights=stored.change,
+        factors=solution.factors,
         certificate=proof.certificate,
         problem=proof.problem,
         statements=request.statements,
