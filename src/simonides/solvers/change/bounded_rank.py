@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from simonides.solvers.change.search import Change, LeastChange
     from simonides.solvers.solution import Solution
 
-_FIRST_STIFFNESS = 64.0
+_FIRST_STIFFNESS = 16.0
 """In the unit of the course: with less it takes longer, with more the change found is longer."""
 
 _EARLY_STIFFNESS = 256.0
