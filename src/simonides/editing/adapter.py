@@ -92,7 +92,7 @@ def _names(model: LanguageModel) -> tuple[str, str]:
 
 @contextlib.contextmanager
 def applied(model: LanguageModel, factors: tuple[Singles, Singles]) -> Iterator[None]:
-    """Run the block with factors beside the layer, as PEFT does: one, then the other, in single precision."""
+    """Run the block with factors beside the layer, one after the other in single precision, as PEFT."""
     import torch
 
     left, right = (torch.from_numpy(np.ascontiguousarray(factor)) for factor in factors)
