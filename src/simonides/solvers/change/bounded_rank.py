@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from simonides.solvers.change.search import Change, LeastChange
     from simonides.solvers.solution import Solution
 
-_FIRST_STIFFNESS = 16.0
-"""In the unit of the course: with less it takes longer, with more the change found is longer."""
+_FIRST_STIFFNESSES = (16.0, 64.0, 256.0)
+"""In the unit of the course: a soft start leads to shorter changes, a stiff one more often to any."""
 
 _EARLY_STIFFNESS = 256.0
 """Up to here it grows while most facts are lost."""
@@ -111,11 +111,15 @@ class BoundedRank:
         state = self._cut(whole)
         if status is not Status.STORED or state.kept is not None:  # no longer than that of any rank
             return state, status
-        while True:
-            state = self._stepped(state).noted()
-            yield state
-            if state.idle > _PATIENCE[state.kept is not None] or state.damping > _MOST_DAMPING:
-                return state, Status.STOPPED if state.kept is None else Status.STORED
+        begin = state
+        for stiffness in _FIRST_STIFFNESSES:
+            state = replace(begin, course=replace(begin.course, stiffness=stiffness))
+            while state.idle <= _PATIENCE[state.kept is not None] and state.damping < _MOST_DAMPING:
+                state = self._stepped(state).noted()
+                yield state
+            if state.kept is not None:
+                return state, Status.STORED
+        return state, Status.STOPPED
 
     def _cut(self, whole: Change) -> Bounded:
         """Return the truncated singular value decomposition of a change of any rank."""
@@ -127,7 +131,7 @@ class BoundedRank:
             seen = facts.seen(images, constraints)
         else:
             seen = constraints, np.empty(0), whole.lost, np.inf
-        course = Course(self.search.gap / 2, _FIRST_STIFFNESS)
+        course = Course(self.search.gap / 2)
         state = Bounded(whole, product, images, *seen, course)
         return replace(state, kept=product if state.worst <= 0 else None)
 
