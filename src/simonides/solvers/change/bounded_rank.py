@@ -111,7 +111,7 @@ class BoundedRank:
         state = self._cut(whole)
         if status is not Status.STORED or state.kept is not None:  # no longer than that of any rank
             return state, status
-        begin = state
+        begin = best = state
         for stiffness in _FIRST_STIFFNESSES:
             state = replace(begin, course=replace(begin.course, stiffness=stiffness))
             while state.idle <= _PATIENCE[state.kept is not None] and state.damping < _MOST_DAMPING:
@@ -119,7 +119,8 @@ class BoundedRank:
                 yield state
             if state.kept is not None:
                 return state, Status.STORED
-        return state, Status.STOPPED
+            best = min(best, state, key=lambda end: end.lost)
+        return best, Status.STOPPED
 
     def _cut(self, whole: Change) -> Bounded:
         """Return the truncated singular value decomposition of a change of any rank."""
