@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from simonides import arguments
 from simonides.cli import options, output
 from simonides.cli.progress import live
 
@@ -51,6 +52,12 @@ def edit(
         float,
         typer.Option(help="Lead of each fact, in root mean squares of the stream it is read from."),
     ] = 0.05,
+    rank: Annotated[
+        int | None, typer.Option(help="Largest rank of the change (default: any).")
+    ] = None,
+    adapter: Annotated[
+        bool, typer.Option(help="Write an adapter for PEFT and no model; needs --rank.")
+    ] = False,
     threads: Annotated[int | None, typer.Option(help="Threads to use (default: all).")] = None,
     time_limit: options.TimeLimit = None,
     as_json: options.Json = False,
@@ -68,6 +75,9 @@ def edit(
     from simonides.editing.edit import edit as change
 
     folder.check_folder(out)
+    if adapter and (rank is None or layer != "-1"):
+        condition = "given with a rank, and for the last layer alone"
+        raise arguments.refuse("adapter", adapter, condition, "pass --rank 8, say, and no --layer")
     with live(str, quiet=as_json) as watch:
         outcome = change(
             model,
@@ -76,13 +86,14 @@ def edit(
             keep=keep,
             preserve=preserve,
             margin=margin,
+            rank=rank,
             time_limit=time_limit,
             threads=threads,
             watch=watch,
         )
         if outcome.useful:
-            watch("writing the edited model")
-            outcome.save(out)
+            watch("writing the adapter" if adapter else "writing the edited model")
+            outcome.save(out, adapter=adapter)
     record: dict[str, Any] = {**outcome.record(), "out": out if outcome.useful else None}
     lines = "1 line" if outcome.rows == 1 else f"{outcome.rows:,} lines"
     title = f"{lines}, {outcome.facts:,} facts in {Path(model).name}"

@@ -19,6 +19,7 @@ from simonides.editing.storing import place, refuse_twins, store
 from simonides.editing.text_statistics import second_moments, text_score
 from simonides.editing.token_facts import kept_facts, token_facts, without
 from simonides.failures import BadArgumentError
+from simonides.problems import checked
 from simonides.reading import expecting
 
 if TYPE_CHECKING:
@@ -47,6 +48,7 @@ def edit(
     keep: str | Path | None = None,
     preserve: str | Path | Iterable[tuple[str, str]] | None = None,
     margin: float = MARGIN,
+    rank: int | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[str], None] | None = None,
@@ -77,6 +79,8 @@ def edit(
         Prompts whose present next token must stay; with an answer also that after each token of it.
     margin : float
         Distance at which each stream must lie inside its token's cell, over the stream's root mean square.
+    rank : int, optional
+        Largest rank of the change, which is longer for it; ``save`` can then write an adapter.
     time_limit : float, optional
         Seconds for storing, after which the best so far is taken. So it is when interrupted.
     threads : int, optional
@@ -110,6 +114,8 @@ def edit(
         say("loading the model")
         loaded = model if isinstance(model, LanguageModel) else LanguageModel.load(model)
         _check_layer(layer, loaded, statements)
+        if rank is not None:
+            rank = checked.rank_of_shape(rank, *reversed(loaded.weight.shape))
         marks = [time.perf_counter()]
         with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):
             learnt = token_facts(statements, loaded.tokenizer, loaded.longest)
@@ -137,7 +143,7 @@ def edit(
             )
             marks.append(time.perf_counter())
             stored = store(
-                loaded, placed, metric, time_limit=remaining, threads=threads,
+                loaded, placed, metric, rank=rank, time_limit=remaining, threads=threads,
                 watch=lambda progress: say(_line(progress)),
             )  # fmt: skip
         marks.append(time.perf_counter())

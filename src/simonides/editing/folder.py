@@ -15,6 +15,7 @@ import json
 import math
 import secrets
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +23,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.certificate import ChangeCertificate, ChangeVerification, verify_change
+from simonides.editing import adapter as adapters
 from simonides.editing.language_model import LanguageModel
 from simonides.editing.middle import applied
 from simonides.interrupts import HOLD
@@ -85,17 +87,27 @@ def _new_folder(path: str | Path) -> Iterator[Path]:
         )  # which an empty folder lets happen, and one that is filled by now does not
 
 
-def save(path: str | Path, outcome: Edit) -> Path:
+def save(path: str | Path, outcome: Edit, *, adapter: bool = False) -> Path:
     """Write everything beside the folder, and put it in its place at the end."""
-    model, problem = outcome.model, outcome.problem
+    model, problem, certificate = outcome.model, outcome.problem, outcome.certificate
+    if adapter and (outcome.factors is None or outcome.middle is not None):
+        condition = "that of a change of the last layer alone whose rank is bounded"
+        raise arguments.refuse("adapter", adapter, condition, "edit with a rank such as 8")
     with _new_folder(path) as part:
-        with applied(outcome.middle, model), model.changed(outcome.weights):
-            _write_network(part, model)
-        changed = [model] if outcome.middle is None else [model, model.at(outcome.middle.layer)]
-        _write_tensors(part / BEFORE, {str(each.weight_name): each.weight for each in changed})
+        if adapter and outcome.factors is not None:
+            factors = adapters.singles(outcome.factors)
+            adapters.write(part, model, factors)
+            if certificate is not None and problem is not None:
+                certificate = replace(certificate, weights=adapters.product(factors))
+                outcome = replace(outcome, proved=verify_change(certificate, problem).facts)
+        else:
+            with applied(outcome.middle, model), model.changed(outcome.weights):
+                _write_network(part, model)
+            changed = [model] if outcome.middle is None else [model, model.at(outcome.middle.layer)]
+            _write_tensors(part / BEFORE, {each.weight_name: each.weight for each in changed})
         _write_facts(part / FACTS, outcome)
-        if outcome.certificate is not None and problem is not None:
-            outcome.certificate.save(part / PROOF)
+        if certificate is not None and problem is not None:
+            certificate.save(part / PROOF)
             tokens = [token for prefix in outcome.prefixes for token in prefix]
             keys = {
                 "inputs": problem.inputs.astype(np.float32),
@@ -106,10 +118,10 @@ def save(path: str | Path, outcome: Edit) -> Path:
             write_arrays(part / KEYS, keys)
         content = {
             "kind": _KIND,
-            "model": model.source,
+            "model": adapters.source(model) if adapter else model.source,
             "weight": model.weight_name,
             "before": _digest(model),
-            "config": _file_digest(part / CONFIG),
+            "config": None if adapter else _file_digest(part / CONFIG),
             **_plain(outcome.record()),
         }
         write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
@@ -176,15 +188,21 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     True
     """
     place = Path(path)
-    model, before = _edited(place)
+    adapter = (place / adapters.CONFIG).exists()
+    model, before = _bare(place) if adapter else _edited(place)
     if before is None:
         reason = "the model is not that of before with the change of these matrices"
         return ChangeVerification(False, reason=reason)
     if not (place / PROOF).exists():
         return ChangeVerification(False, reason="there is no certificate")
     certificate = ChangeCertificate.load(place / PROOF)
-    last = before[str(model.weight_name)].astype(np.float64)
-    if not np.array_equal(model.weight - last, certificate.weights):
+    running: contextlib.AbstractContextManager[None] = contextlib.nullcontext()
+    last = before[model.weight_name].astype(np.float64)
+    if adapter:
+        factors = adapters.read(place, model)
+        certificate = replace(certificate, weights=adapters.product(factors))
+        running = adapters.applied(model, factors)
+    elif not np.array_equal(model.weight - last, certificate.weights):
         return ChangeVerification(False, reason="the change is not that of the proof")
     with expecting("file", place / KEYS, "the keys of an edit", "pass a folder as it was written"):
         keys = read_arrays(place / KEYS, known=("inputs", "targets", "tokens", "lengths"))
@@ -192,17 +210,35 @@ def verify_edit(path: str | Path) -> ChangeVerification:
         problem = OriginalProblem(inputs, model.outputs(), keys["targets"])
         prefixes = _prefixes(keys["tokens"], keys["lengths"], problem)
     verification = verify_change(certificate, problem)
-    flaw = _unlike(model, certificate, problem, prefixes) if verification.valid else ""
+    with running:
+        flaw = _unlike(model, certificate, problem, prefixes) if verification.valid else ""
     return ChangeVerification(False, reason=flaw) if flaw else verification
 
 
-def _edited(place: Path) -> tuple[LanguageModel, dict[str, Any] | None]:
-    """Return the model in a folder and its matrices as they were, None if anything else was changed."""
+def _record(place: Path) -> dict[str, Any]:
+    """Return the record of an edit."""
     record = read_json(place / RECORD) if (place / RECORD).is_file() else {}
     if record.get("kind") != _KIND:
         raise arguments.refuse(
             "edit", str(place), "a folder that 'simonides edit' wrote", "pass another"
         )
+    return record
+
+
+def _bare(place: Path) -> tuple[LanguageModel, dict[str, Any] | None]:
+    """Return the model that an adapter is for and its matrix, None if it has been changed since."""
+    record = _record(place)
+    model = LanguageModel.load(str(record.get("model")))
+    same = _digest(model) == record.get("before")
+    return model, {model.weight_name: model.weight} if same else None
+
+
+def _edited(place: Path) -> tuple[LanguageModel, dict[str, Any] | None]:
+    """Return the model in a folder and its matrices as they were, None if anything else was changed."""
+    record = _record(place)
+    if (place / adapters.CONFIG).exists():
+        remedy = "load the model without it"
+        raise arguments.refuse("edit", str(place), "an edited model, and no adapter", remedy)
     model, before = LanguageModel.load(place), read_tensors(place / BEFORE)[0]
     shapes = {name: weight.shape for name, weight in model.network.named_parameters()}
     whole = all(

@@ -79,7 +79,7 @@ class LanguageModel:
         if down is None or not hasattr(network.base_model, "norm"):
             raise arguments.refuse("model", source, _KIND, _REMEDY)
         model = cls(source, network, tokenizer, len(layers), len(layers) - 1)
-        if not hasattr(down, "weight") or model.weight_name is None:
+        if not hasattr(down, "weight") or not model.weight_name:
             raise arguments.refuse("model", source, _KIND, _REMEDY)
         if model.head.bias is not None:
             raise arguments.refuse(
@@ -107,11 +107,11 @@ class LanguageModel:
         return base.norm if self.layer == self.layers - 1 else base.layers[self.layer + 1]
 
     @property
-    def weight_name(self) -> str | None:
-        """Name of the matrix that is changed, as the network's own files have it."""
+    def weight_name(self) -> str:
+        """Name of the matrix that is changed, as the network's own files have it; empty if it has none."""
         weight = self.down.weight
         named = self.network.named_parameters()
-        return next((name for name, parameter in named if parameter is weight), None)
+        return next((name for name, parameter in named if parameter is weight), "")
 
     @property
     def head(self) -> Any:
@@ -179,7 +179,7 @@ class LanguageModel:
     def changed(self, change: Reals) -> contextlib.AbstractContextManager[None]:
         """Run the block with a change added to the layer's weights, rounded to single precision."""
         weight = (self.weight + change).astype(np.float32)
-        return self.replaced({str(self.weight_name): weight})
+        return self.replaced({self.weight_name: weight})
 
     @contextlib.contextmanager
     def replaced(self, weights: Mapping[str, Any]) -> Iterator[None]:

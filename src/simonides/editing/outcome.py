@@ -30,7 +30,16 @@ _RUINED = 0.2
 _NAMED = 10
 """Lines of facts that are not recalled named in a note, which is read; ``lost`` has them all."""
 
-_OBJECTS = ("weights", "certificate", "problem", "statements", "prefixes", "model", "middle")
+_OBJECTS = (
+    "weights",
+    "factors",
+    "certificate",
+    "problem",
+    "statements",
+    "prefixes",
+    "model",
+    "middle",
+)
 """What of an edit is no number."""
 
 
@@ -68,6 +77,8 @@ class Edit:
         What the layers compared came to on some facts: shares of stored and of held-out wordings.
     weights : array
         The change of the last layer itself, as written.
+    factors : pair of arrays or None
+        Two whose product it is up to that rounding, where its rank is bounded.
     middle : MiddleChange or None
         That of the layer in the middle.
     certificate, problem
@@ -111,6 +122,7 @@ class Edit:
     steps: int
     layer: int
     weights: Reals = field(repr=False)
+    factors: tuple[Reals, Reals] | None = field(repr=False)
     certificate: ChangeCertificate | None = field(repr=False)
     problem: OriginalProblem | None = field(repr=False)
     statements: tuple[Statement, ...] = field(repr=False)
@@ -130,12 +142,13 @@ class Edit:
         values = {name: value for name, value in vars(self).items() if name not in _OBJECTS}
         return {**values, "trials": [asdict(trial) for trial in self.trials]}
 
-    def save(self, path: str | Path) -> Path:
+    def save(self, path: str | Path, *, adapter: bool = False) -> Path:
         """Write the edited model, its proof and this record to a folder that is new or empty.
 
-        It is there whole or not at all, and ``transformers`` loads it as a model.
+        It is there whole or not at all, and ``transformers`` loads it as a model; or, as an adapter, PEFT
+        loads it on the model as it was.
         """
-        return folder.save(path, self)
+        return folder.save(path, self, adapter=adapter)
 
 
 @dataclass(frozen=True)
@@ -189,6 +202,7 @@ def outcome_of(
         answered=None if middle is None else middle.reached,
         trials=() if middle is None else middle.trials,
         weights=stored.change,
+        factors=solution.factors,
         certificate=proof.certificate,
         problem=proof.problem,
         statements=request.statements,

@@ -112,6 +112,7 @@ def store(
     placed: Placed,
     metric: Reals,
     *,
+    rank: int | None = None,
     time_limit: float | None = None,
     threads: int | None = None,
     watch: Callable[[Progress], None] | None = None,
@@ -122,7 +123,7 @@ def store(
     def attempt(part: Placed, rows: Integers) -> _Attempt:
         solution = least_change(
             part.problem, part.streams, metric, part.margins,
-            time_limit=_left(deadline), threads=threads, watch=watch,
+            rank=rank, time_limit=_left(deadline), threads=threads, watch=watch,
         )  # fmt: skip
         return _Attempt(part, rows, solution, model.written(solution.weights))
 
@@ -132,7 +133,7 @@ def store(
     attempts = [first]
     if first.solution.recalled < count:
         if not first.solution.cut_short:
-            rows, interrupted, timed_out = _fitting(placed.problem, _left(deadline), watch)
+            rows, interrupted, timed_out = _fitting(placed.problem, rank, _left(deadline), watch)
             if len(rows) and not (interrupted or timed_out):
                 attempts.append(attempt(placed.part(rows), rows))
                 interrupted = attempts[-1].solution.interrupted
@@ -168,6 +169,7 @@ class _Attempt:
             change=0.0,
             change_lower=0.0,
             change_certificate=certificate,
+            factors=None,
         )
         return _Attempt(self.part, self.rows, solution, nothing)
 
@@ -190,11 +192,14 @@ def _left(deadline: float) -> float | None:
 
 
 def _fitting(
-    problem: OriginalProblem, time_limit: float | None, watch: Callable[[Progress], None] | None
+    problem: OriginalProblem,
+    rank: int | None,
+    time_limit: float | None,
+    watch: Callable[[Progress], None] | None,
 ) -> tuple[Integers, bool, bool]:
     """Return facts that a memory finds to fit together, and if it was interrupted or out of time."""
     facts = Facts(problem.inputs, problem.outputs, problem.targets)
-    storing = Storing(facts, Recipe(time_limit=time_limit, watch=watch))
+    storing = Storing(facts, Recipe(rank=rank, time_limit=time_limit, watch=watch))
     with Keyboard() as keyboard:
         storing.search()
     rows = np.flatnonzero(storing.outcome().stored)

@@ -144,6 +144,18 @@ class MovingFacts:
                 return pairs.facts, pairs.rivals, True
         return self._highest(scaled, known)
 
+    def seen(self, images: Reals, known: Constraints) -> tuple[Constraints, Reals, int, float]:
+        """Return the constraints after a pass, their leads, the number of facts lost, and the worst lack.
+
+        That is what the worst constraint lacks, infinite where the pass did not see every one.
+        """
+        facts, rivals, every = self.close_rivals(images, known)
+        constraints = known.joined(facts, rivals)
+        leads = constraints.leads(images)
+        lost = np.unique(constraints.pairs.facts[leads <= 0]).size
+        worst = float((constraints.margins - leads).max(initial=-np.inf)) if every else np.inf
+        return constraints, leads, lost, worst
+
     def _highest(self, images: Reals, known: Constraints) -> tuple[Integers, Integers, bool]:
         """Return the highest rivals of each fact that are close and not known yet, and if these are all."""
         problem, pairs = self.problem, known.pairs

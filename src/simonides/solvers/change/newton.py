@@ -69,14 +69,14 @@ def newton_step(
     facts = constraints.facts
     leads = constraints.leads(images)
     active = constraints.multipliers + stiffness * (need - leads) > 0
-    system = _System(constraints.where(active), stiffness, need[active])
+    system = System(constraints.where(active), stiffness, need[active])
     solved, iterations = system.solve(forcing)
     prices = np.zeros(len(constraints))
     prices[active] = solved
     shift = system.constraints.pulls(solved) - pulls
     moved = facts.moved(shift)
     before, length = float(np.vdot(pulls, moved)), float(np.vdot(shift, moved))
-    size = _search(constraints, stiffness, need - leads, constraints.leads(moved), before, length)
+    size = best_size(constraints, stiffness, need - leads, constraints.leads(moved), before, length)
     whole = np.vdot(pulls, images - facts.offsets) + 2 * before + length
     return Step(
         replace(constraints, prices=prices),
@@ -88,7 +88,7 @@ def newton_step(
     )
 
 
-def _search(
+def best_size(
     constraints: Constraints,
     stiffness: float,
     missing: Reals,
@@ -113,7 +113,7 @@ def _search(
 
 
 @dataclass(frozen=True, eq=False)
-class _System:
+class System:
     """The equations of the active constraints."""
 
     constraints: Constraints
