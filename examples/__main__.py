@@ -7,9 +7,10 @@ instances are independent.
 import argparse
 from typing import Any
 
-from examples import cities, layers, model, published, tokens
+from examples import cities, keys, layers, model, published, smollm, tokens
 from examples.encoder import MissingExtraError, token_vectors
 from examples.world import world
+from simonides.editing.language_model import LanguageModel
 
 
 def _tokens(jobs: int) -> dict[str, Any]:
@@ -60,7 +61,19 @@ def _model(_jobs: int) -> dict[str, Any]:
     return results
 
 
-_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model}
+def _keys(_jobs: int) -> dict[str, Any]:
+    """Measure capacity on a language model's keys and head (an hour; what is there already stays)."""
+    known = published.read()
+    source = keys.Source.read(LanguageModel.load(smollm.file()))
+    results = {"rows": known.get("keys", {}).get("rows", []), "common": keys.common_part(source)}
+    for rows in keys.run(source, results["rows"]):
+        results["rows"] = rows
+        _say(rows[-1])
+        published.write({**known, "keys": results})
+    return results
+
+
+_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model, "keys": _keys}
 
 
 def main() -> None:
