@@ -62,18 +62,30 @@ def _model(_jobs: int) -> dict[str, Any]:
 
 
 def _keys(_jobs: int) -> dict[str, Any]:
-    """Measure capacity on a language model's keys and head (an hour; what is there already stays)."""
+    """Measure capacity on a language model's keys and head (an hour; goes on where it was stopped)."""
     known = published.read()
+    results = {"thresholds": [], "predictions": [], **known.get("keys", {})}
+    if keys.is_whole(results["thresholds"]):
+        results.update(thresholds=[], predictions=[])
     source = keys.Source.read(LanguageModel.load(smollm.file()))
-    results = {"rows": known.get("keys", {}).get("rows", []), "common": keys.common_part(source)}
-    for rows in keys.run(source, results["rows"]):
-        results["rows"] = rows
+    results["common"] = keys.common_part(source)
+    for rows in keys.thresholds(source, results["thresholds"]):
+        results["thresholds"] = rows
         _say(rows[-1])
         published.write({**known, "keys": results})
+    for rows in keys.predictions(source, results["thresholds"], results["predictions"]):
+        results["predictions"] = rows
+        _say(rows[-1])
     return results
 
 
-_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model, "keys": _keys}
+_EXAMPLES = {
+    "layers": _layers,
+    "cities": _cities,
+    "tokens": _tokens,
+    "model": _model,
+    "keys": _keys,
+}
 
 
 def main() -> None:

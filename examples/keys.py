@@ -1,8 +1,8 @@
 """Keys and head of a language model: does a layer hold what theory says?
 
 Facts go from what the output matrix of a layer's MLP reads at a prompt's last token to tokens at random;
-all rows of the head compete. A few coordinates of both, taken at random, make problems whose capacity can be
-measured with a proof on both sides.
+all rows of the head compete. A few coordinates of both, taken at random, make problems whose capacity can
+be measured with a proof on both sides.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from simonides.theory.lengths import price
 LAYERS = (7, 15, 29)
 """An early, a middle and the last layer of 30."""
 
-SIZES = ((16, 64), (32, 64), (16, 144), (32, 128))
+SIZES = ((16, 64), (16, 144), (32, 64), (32, 128))
 """Coordinates of keys and of the head."""
 
 INSTANCES = 3
@@ -30,19 +30,23 @@ INSTANCES = 3
 
 REAL = tuple(f"layer {layer}" for layer in LAYERS)
 CONTROLS = ("Gaussian keys", "Gaussian head", "both Gaussian")
+EVEN_HEAD = ("Gaussian head", "both Gaussian")
 CASES = (*REAL, *CONTROLS)
 """Controls have the same targets; a Gaussian head stands beside keys of one layer after the other."""
 
-PREDICTIONS = ("theory", "lengths", "head", "offset")
+PREDICTIONS = ("theory", "lengths", "cells", "offset")
 """Of Gaussian vectors; by the lengths of the head's rows; by its cells; by these with an offset."""
 
 PROMPTS = 400
 """More than the facts that fit at the largest size."""
 
-_SAMPLES = 512
+_BEGIN_BELOW = 0.9
+"""Of theory, where a search begins with the real head."""
+
+_SAMPLES = 256
 """Draws of a price: its relative error is then two percent, and instances have draws of their own."""
 
-_LENGTH_SAMPLES = 256
+_LENGTH_SAMPLES = 128
 """The same of lengths, where a draw has a number for every candidate."""
 
 
@@ -103,7 +107,7 @@ class Instance:
         keys, head = self.keys(layer), self.head
         if case in ("Gaussian keys", "both Gaussian"):
             keys = self._rng(3).standard_normal(keys.shape)
-        if case in ("Gaussian head", "both Gaussian"):
+        if case in EVEN_HEAD:
             head = self._rng(4).standard_normal(head.shape)
         return OriginalProblem(keys, head, self.targets)
 
@@ -112,82 +116,122 @@ class Instance:
         """What fits of Gaussian vectors."""
         return capacity(self.dim_in, self.dim_out, candidates=len(self.source.head)).facts
 
-    @cached_property
-    def predictions(self) -> dict[str, float]:
-        """What fits by each correction, for the targets at hand."""
-        targets = self.targets[: round(self.theory)]
+    def threshold(self, case: str) -> dict[str, Any]:
+        """Return how many facts of a case can be stored, with a proof on both sides."""
+        problem = self.problem(case)
+        guess = self.theory if case in EVEN_HEAD else _BEGIN_BELOW * self.theory
+        limit = threshold(problem.prefix, guess, most=problem.facts, threads=1)
+        return {
+            **self._size, "case": case, "facts": limit.facts, "open": limit.open,
+            "seconds": limit.seconds,
+        }  # fmt: skip
+
+    def prediction(self) -> dict[str, Any]:
+        """Return what fits by each correction, for the targets of about as many facts."""
+        targets = self.targets[: round(_BEGIN_BELOW * self.theory)]
         lengths = np.sort(np.linalg.norm(self.head, axis=1))
         by_lengths = price(lengths, len(self.head), self._rng(5), _LENGTH_SAMPLES).value
-        head, offset = (
+        cells, offset = (
             capacity_for_outputs(
                 self.head, self.dim_in, targets, offset=offset, samples=_SAMPLES, seed=self.seed
-            ).value
+            )
             for offset in (False, True)
         )
         return {
+            **self._size,
+            "theory": self.theory,
             "lengths": self.dim_in * self.dim_out / by_lengths,
-            "head": head,
-            "offset": offset,
+            "cells": cells.value,
+            "cells_stderr": cells.stderr,
+            "offset": offset.value,
+            "offset_stderr": offset.stderr,
         }
 
-    def measured(self, case: str) -> dict[str, Any]:
-        """Return how many facts of a case can be stored, with a proof on both sides."""
-        problem = self.problem(case)
-        guess = self.theory if case in ("Gaussian head", "both Gaussian") else self.predictions["head"]
-        limit = threshold(problem.prefix, guess, most=problem.facts, threads=1)
-        return {"case": case, "facts": limit.facts, "open": limit.open, "seconds": limit.seconds}
+    @property
+    def _size(self) -> dict[str, int]:
+        return {"dim_in": self.dim_in, "dim_out": self.dim_out, "seed": self.seed}
 
 
-def run(
+Row = Mapping[str, Any]
+
+
+def thresholds(
     source: Source,
-    rows: Sequence[Mapping[str, Any]] = (),
+    rows: Sequence[Row] = (),
     sizes: Sequence[tuple[int, int]] = SIZES,
     instances: int = INSTANCES,
-) -> Iterator[list[dict[str, Any]]]:
+) -> Iterator[list[Row]]:
     """Measure what is not among the rows yet, one seed after the other; yield all rows so far."""
-    done = [dict(row) for row in rows]
-    known = {(row["dim_in"], row["dim_out"], row["seed"], row["case"]) for row in done}
+    done = list(rows)
+    known = {(*_place(row), row["case"]) for row in done}
     for seed in range(instances):
-        for dim_in, dim_out in sizes:
-            instance = Instance(source, dim_in, dim_out, seed)
+        for size in sizes:
+            instance = Instance(source, *size, seed)
             for case in CASES:
-                if (dim_in, dim_out, seed, case) not in known:
-                    asked = {"dim_in": dim_in, "dim_out": dim_out, "seed": seed}
-                    theory = {"theory": instance.theory, **instance.predictions}
-                    done.append({**asked, **instance.measured(case), **theory})
+                if (*size, seed, case) not in known:
+                    done.append(instance.threshold(case))
                     yield done
 
 
-def prediction(row: Mapping[str, Any]) -> float:
-    """Return what the correction for a case predicts: for the head where it is real, for keys likewise."""
-    if row["case"] in REAL:
-        return float(row["offset"])
-    return float(row["head"] if row["case"] == "Gaussian keys" else row["theory"])
+def predictions(
+    source: Source, measured: Sequence[Row], rows: Sequence[Row] = ()
+) -> Iterator[list[Row]]:
+    """Predict for every instance measured that is not among the rows yet; yield all rows so far."""
+    done = list(rows)
+    known = {_place(row) for row in done}
+    for place in dict.fromkeys(_place(row) for row in measured):
+        if place not in known:
+            done.append(Instance(source, *place).prediction())
+            yield done
 
 
-def summaries(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the mean threshold of each size and case beside what was predicted."""
-    groups: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        groups.setdefault((row["dim_in"], row["dim_out"], row["case"]), []).append(row)
-    return [
-        {
-            "dim_in": dim_in,
-            "dim_out": dim_out,
-            "case": case,
-            "instances": len(group),
-            "open": sum(row["open"] for row in group),
-            "facts": _mean([row["facts"] for row in group]),
-            "predicted": _mean([prediction(row) for row in group]),
-            "over": _mean([row["facts"] / prediction(row) for row in group]),
-            **{name: _mean([row[name] for row in group]) for name in PREDICTIONS},
+def _place(row: Row) -> tuple[int, int, int]:
+    return row["dim_in"], row["dim_out"], row["seed"]
+
+
+def is_whole(measured: Sequence[Row]) -> bool:
+    """Return whether every size, instance and case is among the rows."""
+    return len(measured) >= len(SIZES) * INSTANCES * len(CASES)
+
+
+def corrections(case: str) -> tuple[str, ...]:
+    """Return which predictions are for a case, the one meant for it last.
+
+    What is known of the head counts where it is real, and what is known of the keys likewise.
+    """
+    if case in EVEN_HEAD:
+        return PREDICTIONS[:1]
+    return PREDICTIONS if case in REAL else PREDICTIONS[:3]
+
+
+def summaries(measured: Sequence[Row], predicted: Sequence[Row]) -> list[dict[str, Any]]:
+    """Return the mean threshold of each size and case, and its ratio to each prediction."""
+    known = {_place(row): row for row in predicted}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in sorted(measured, key=lambda row: (_place(row)[:2], CASES.index(row["case"]))):
+        if _place(row) in known:
+            groups.setdefault((*_place(row)[:2], row["case"]), []).append(row)
+    rows = []
+    for (dim_in, dim_out, case), group in groups.items():
+        facts = np.array([row["facts"] for row in group], dtype=float)
+        numbers = {
+            name: np.array([known[_place(row)][name] for row in group]) for name in PREDICTIONS
         }
-        for (dim_in, dim_out, case), group in groups.items()
-    ]
-
-
-def _mean(numbers: Sequence[float]) -> Estimate:
-    return Estimate.of_mean(np.array(numbers, dtype=np.float64))
+        rows.append(
+            {
+                "dim_in": dim_in,
+                "dim_out": dim_out,
+                "case": case,
+                "instances": len(group),
+                "open": sum(row["open"] for row in group),
+                "facts": Estimate.of_mean(facts),
+                "predicted": Estimate.of_mean(numbers[corrections(case)[-1]]),
+                "over": Estimate.of_mean(facts / numbers[corrections(case)[-1]]),
+                "over_theory": Estimate.of_mean(facts / numbers["theory"]),
+                **{name: float(values.mean()) for name, values in numbers.items()},
+            }
+        )
+    return rows
 
 
 def common_part(source: Source) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from examples import pictures
+from examples import keys, pictures
 from simonides.figures.style import save
 
 FOLDER = Path("docs/measured")
@@ -115,6 +115,35 @@ def _model(results: dict[str, Any]) -> None:
     save(pictures.model(results["rows"]), FOLDER / "model.svg")
 
 
+def _keys(results: dict[str, Any]) -> None:
+    rows = keys.summaries(results["thresholds"], results["predictions"])
+    headings = (
+        "keys to head", "case", "instances", "measured", "open", "Gaussian theory", "lengths", "cells",
+        "cells, offset", "measured over prediction",
+    )  # fmt: skip
+    _table("keys", headings, [
+        [
+            f"{row['dim_in']} to {row['dim_out']}",
+            row["case"],
+            f"{row['instances']}",
+            f"{row['facts'].value:.1f} ± {row['facts'].stderr:.1f}",
+            f"{row['open']}",
+            *(
+                f"{row[name]:.1f}" if name in keys.corrections(row["case"]) else ""
+                for name in keys.PREDICTIONS
+            ),
+            f"{row['over'].value:.2f} ± {row['over'].stderr:.2f}",
+        ]
+        for row in rows
+    ])  # fmt: skip
+    _table("keys_common", ("layer", "share of the mean", "dimensions of keys"), [
+        [f"{row['layer']}", f"{row['mean']:.1%}", f"{row['dimensions']:.2f}"]
+        for row in results["common"]
+    ])  # fmt: skip
+    if rows:
+        save(pictures.keys(rows), FOLDER / "keys.svg")
+
+
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
     lines = [headings, ["---"] * len(headings), *rows]
     text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -126,4 +155,5 @@ _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
     "cities": _cities,
     "layers": _layers,
     "model": _model,
+    "keys": _keys,
 }

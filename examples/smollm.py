@@ -63,7 +63,9 @@ def last_keys(model: LanguageModel, prompts: Sequence[str], layers: Sequence[int
         return lambda _module, inputs: rows.append(inputs[0][0, -1].double().numpy())
 
     hooks = [
-        model.network.base_model.layers[layer].mlp.down_proj.register_forward_pre_hook(reading(rows))
+        model.network.base_model.layers[layer].mlp.down_proj.register_forward_pre_hook(
+            reading(rows)
+        )
         for layer, rows in zip(layers, keys, strict=True)
     ]
     try:
