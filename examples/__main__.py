@@ -5,6 +5,7 @@ instances are independent.
 """
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
 from examples import cities, keys, layers, model, published, smollm, tokens
@@ -110,7 +111,7 @@ def main() -> None:
     print(published.RESULTS)
 
 
-def _say(row: dict[str, Any]) -> None:
+def _say(row: Mapping[str, Any]) -> None:
     cells = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values())
     print("  ".join(cells), flush=True)
 

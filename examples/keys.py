@@ -32,19 +32,22 @@ REAL = tuple(f"layer {layer}" for layer in LAYERS)
 CONTROLS = ("Gaussian keys", "Gaussian head", "both Gaussian")
 EVEN_HEAD = ("Gaussian head", "both Gaussian")
 CASES = (*REAL, *CONTROLS)
-"""Controls have the same targets; a Gaussian head stands beside keys of one layer after the other."""
+"""Controls have the same targets; a Gaussian head stands beside keys of the last layer."""
 
 PREDICTIONS = ("theory", "lengths", "cells", "offset")
 """Of Gaussian vectors; by the lengths of the head's rows; by its cells; by these with an offset."""
 
-PROMPTS = 400
-"""More than the facts that fit at the largest size."""
+PROMPTS = 1000
+"""Of which every instance has some."""
+
+_MORE = 1.6
+"""Times as many facts as theory says are at hand."""
 
 _BEGIN_BELOW = 0.9
 """Of theory, where a search begins with the real head."""
 
 _SAMPLES = 256
-"""Draws of a price: its relative error is then two percent, and instances have draws of their own."""
+"""Draws of a price: its relative error is then three percent, and instances have draws of their own."""
 
 _LENGTH_SAMPLES = 128
 """The same of lengths, where a draw has a number for every candidate."""
@@ -79,36 +82,43 @@ class Instance:
     dim_out: int
     seed: int
 
-    def _rng(self, purpose: int) -> np.random.Generator:
-        return np.random.default_rng((self.seed, self.dim_in, self.dim_out, purpose))
-
     @cached_property
+    def _draws(self) -> dict[str, Any]:
+        """What is drawn, in this order."""
+        rng = np.random.default_rng((self.seed, self.dim_in, self.dim_out))
+        prompts, width = self.source.keys.shape[1:]
+        rows, stream = self.source.head.shape
+        facts = min(int(_MORE * self.theory), prompts)
+        return {
+            "targets": rng.permutation(self.source.told_apart)[:facts],
+            "of_head": rng.choice(stream, self.dim_out, replace=False),
+            "of_keys": rng.choice(width, self.dim_in, replace=False),
+            "prompts": rng.permutation(prompts)[:facts],
+            "head": rng.standard_normal((rows, self.dim_out)),
+            "keys": rng.standard_normal((facts, self.dim_in)),
+        }
+
+    @property
     def targets(self) -> Integers:
         """A token for every prompt."""
-        order = self._rng(0).permutation(self.source.told_apart)
-        return order[: self.source.keys.shape[1]]
+        return np.asarray(self._draws["targets"])
 
     @cached_property
     def head(self) -> Reals:
-        """The head in random coordinates, which changes no verdict where these are made white."""
-        chosen = self._rng(1).choice(self.source.head.shape[1], self.dim_out, replace=False)
-        return own_directions(self.source.head[:, chosen], centred=True)
+        """The head in random coordinates, these made white, which changes no verdict."""
+        return own_directions(self.source.head[:, self._draws["of_head"]], centred=True)
 
     def keys(self, layer: int) -> Reals:
-        """Return a layer's keys, in random order and random coordinates, these made white."""
-        keys = self.source.keys[layer]
-        rng = self._rng(2)
-        chosen = rng.choice(keys.shape[1], self.dim_in, replace=False)
-        return own_directions(rng.permutation(keys)[:, chosen], centred=False)
+        """Return a layer's keys of random prompts in random coordinates, these made white."""
+        keys = self.source.keys[layer][self._draws["prompts"]]
+        return own_directions(keys[:, self._draws["of_keys"]], centred=False)
 
     def problem(self, case: str) -> OriginalProblem:
         """Return the facts of a case."""
-        layer = REAL.index(case) if case in REAL else self.seed % len(REAL)
-        keys, head = self.keys(layer), self.head
-        if case in ("Gaussian keys", "both Gaussian"):
-            keys = self._rng(3).standard_normal(keys.shape)
-        if case in EVEN_HEAD:
-            head = self._rng(4).standard_normal(head.shape)
+        even_keys = case in ("Gaussian keys", "both Gaussian")
+        layer = REAL.index(case) if case in REAL else len(REAL) - 1
+        keys = self._draws["keys"] if even_keys else self.keys(layer)
+        head = self._draws["head"] if case in EVEN_HEAD else self.head
         return OriginalProblem(keys, head, self.targets)
 
     @property
@@ -130,7 +140,7 @@ class Instance:
         """Return what fits by each correction, for the targets of about as many facts."""
         targets = self.targets[: round(_BEGIN_BELOW * self.theory)]
         lengths = np.sort(np.linalg.norm(self.head, axis=1))
-        by_lengths = price(lengths, len(self.head), self._rng(5), _LENGTH_SAMPLES).value
+        by_lengths = price(lengths, len(self.head), np.random.default_rng(self.seed), _LENGTH_SAMPLES).value
         cells, offset = (
             capacity_for_outputs(
                 self.head, self.dim_in, targets, offset=offset, samples=_SAMPLES, seed=self.seed
@@ -235,8 +245,14 @@ def summaries(measured: Sequence[Row], predicted: Sequence[Row]) -> list[dict[st
 
 
 def common_part(source: Source) -> list[dict[str, Any]]:
-    """Return of each layer which share of its keys' mean square their mean has, and how many dimensions."""
+    """Return of each layer's keys what share of mean square their mean has, and how uneven they are.
+
+    ``dimensions`` is the participation of their second moments; ``condition`` how much longer the largest
+    direction is than the smallest, in as many random coordinates as the largest problem has.
+    """
     rows = []
+    dim = min(max(dim_in for dim_in, _ in SIZES), source.keys.shape[2])
+    chosen = np.random.default_rng(0).choice(source.keys.shape[2], dim, replace=False)
     for layer, keys in zip(LAYERS, source.keys, strict=True):
         sizes = np.linalg.svd(keys, compute_uv=False) ** 2
         mean = keys.mean(axis=0)
@@ -245,6 +261,7 @@ def common_part(source: Source) -> list[dict[str, Any]]:
                 "layer": layer,
                 "mean": float(mean @ mean / np.square(keys).sum(axis=1).mean()),
                 "dimensions": float(sizes.sum() ** 2 / np.square(sizes).sum()),
+                "condition": float(np.linalg.cond(keys[:, chosen])),
             }
         )
     return rows

@@ -136,8 +136,8 @@ def _keys(results: dict[str, Any]) -> None:
         ]
         for row in rows
     ])  # fmt: skip
-    _table("keys_common", ("layer", "share of the mean", "dimensions of keys"), [
-        [f"{row['layer']}", f"{row['mean']:.1%}", f"{row['dimensions']:.2f}"]
+    _table("keys_common", ("layer", "mean square in the mean", "dimensions", "condition"), [
+        [f"{row['layer']}", f"{row['mean']:.1%}", f"{row['dimensions']:.2f}", f"{row['condition']:.0f}"]
         for row in results["common"]
     ])  # fmt: skip
     if rows:

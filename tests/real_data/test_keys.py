@@ -1,19 +1,21 @@
 """Keys and head of a language model: what is read, what the cases are, and what the guide shows."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from examples import keys, published
 from simonides import Estimate, OriginalProblem, decide
 
-SIZE = (4, 6)
+SIZE = (6, 12)
 
 
 @pytest.fixture(scope="module")
 def source():
     """Return made keys with a common part, and a head of which two rows are equal."""
     rng = np.random.default_rng(0)
-    head = rng.standard_normal((80, 12))
+    head = rng.standard_normal((80, 16))
     head[7] = head[3]
     return keys.Source(rng.standard_normal((3, 60, 20)) + 2, head)
 
@@ -42,7 +44,7 @@ def test_keys_of_a_layer_are_what_its_matrix_reads():
 def test_targets_are_rows_that_no_other_row_equals(source, instance):
     assert {3, 7}.isdisjoint(source.told_apart)
     assert len(source.told_apart) == 78
-    assert len(set(instance.targets)) == len(instance.targets) == 60
+    assert len(set(instance.targets)) == len(instance.targets) == int(1.6 * instance.theory)
 
 
 def test_cases_differ_in_what_they_are_called(instance):
@@ -53,19 +55,17 @@ def test_cases_differ_in_what_they_are_called(instance):
         real_head = np.array_equal(problem.outputs, first.outputs)
         assert real_head == (case not in keys.EVEN_HEAD)
     layers = [cases[case].inputs for case in keys.REAL]
-    assert not any(np.array_equal(a, b) for a, b in zip(layers, layers[1:], strict=False))
-    np.testing.assert_array_equal(cases["Gaussian head"].inputs, layers[0])  # of the first seed
+    assert not any(np.array_equal(*pair) for pair in pairwise(layers))
+    np.testing.assert_array_equal(cases["Gaussian head"].inputs, layers[-1])
     np.testing.assert_array_equal(cases["both Gaussian"].inputs, cases["Gaussian keys"].inputs)
 
 
 def test_coordinates_change_no_verdict(source, instance):
     white = instance.problem("layer 15")
-    of_keys = instance._rng(2)
-    chosen = of_keys.choice(20, SIZE[0], replace=False)
-    inputs = of_keys.permutation(source.keys[1])[:, chosen]
-    columns = instance._rng(1).choice(12, SIZE[1], replace=False)
-    given = OriginalProblem(inputs, source.head[:, columns], instance.targets)
-    for facts, verdict in ((2, "storable"), (40, "not-storable")):
+    draws = instance._draws
+    inputs = source.keys[1][draws["prompts"]][:, draws["of_keys"]]
+    given = OriginalProblem(inputs, source.head[:, draws["of_head"]], instance.targets)
+    for facts, verdict in ((2, "storable"), (given.facts, "not-storable")):
         for problem in (white, given):
             assert str(decide(problem.prefix(facts), threads=1).verdict) == verdict
 
