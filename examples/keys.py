@@ -140,7 +140,9 @@ class Instance:
         """Return what fits by each correction, for the targets of about as many facts."""
         targets = self.targets[: round(_BEGIN_BELOW * self.theory)]
         lengths = np.sort(np.linalg.norm(self.head, axis=1))
-        by_lengths = price(lengths, len(self.head), np.random.default_rng(self.seed), _LENGTH_SAMPLES).value
+        by_lengths = price(
+            lengths, len(self.head), np.random.default_rng(self.seed), _LENGTH_SAMPLES
+        ).value
         cells, offset = (
             capacity_for_outputs(
                 self.head, self.dim_in, targets, offset=offset, samples=_SAMPLES, seed=self.seed
@@ -199,6 +201,14 @@ def _place(row: Row) -> tuple[int, int, int]:
     return row["dim_in"], row["dim_out"], row["seed"]
 
 
+def _of_draws(
+    predicted: Mapping[tuple[int, int, int], Row], group: Sequence[Row], name: str
+) -> float:
+    """Return the standard error of a mean prediction from the draws of each."""
+    errors = [predicted[_place(row)].get(f"{name}_stderr", 0.0) for row in group]
+    return float(np.linalg.norm(errors)) / len(errors)
+
+
 def is_whole(measured: Sequence[Row]) -> bool:
     """Return whether every size, instance and case is among the rows."""
     return len(measured) >= len(SIZES) * INSTANCES * len(CASES)
@@ -238,7 +248,10 @@ def summaries(measured: Sequence[Row], predicted: Sequence[Row]) -> list[dict[st
                 "predicted": Estimate.of_mean(numbers[corrections(case)[-1]]),
                 "over": Estimate.of_mean(facts / numbers[corrections(case)[-1]]),
                 "over_theory": Estimate.of_mean(facts / numbers["theory"]),
-                **{name: float(values.mean()) for name, values in numbers.items()},
+                **{
+                    name: Estimate(float(values.mean()), _of_draws(known, group, name))
+                    for name, values in numbers.items()
+                },
             }
         )
     return rows

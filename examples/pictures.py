@@ -167,7 +167,7 @@ def keys(rows: list[dict[str, Any]]) -> Figure:
                 axes.errorbar(
                     [sizes.index((row["dim_in"], row["dim_out"])) + shift for row in mine],
                     [row[over].value for row in mine],
-                    yerr=[2 * row[over].stderr for row in mine],
+                    yerr=[2 * row[over].stderr if row["instances"] > 1 else 0 for row in mine],
                     fmt=(*_MARKS, "x")[place],
                     markersize=5,
                     color=colours[place],

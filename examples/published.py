@@ -1,11 +1,13 @@
 """What the examples leave for the documentation: results as JSON, tables as Markdown, pictures."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from examples import keys, pictures
+from simonides.estimate import Estimate
 from simonides.figures.style import save
 
 FOLDER = Path("docs/measured")
@@ -126,13 +128,13 @@ def _keys(results: dict[str, Any]) -> None:
             f"{row['dim_in']} to {row['dim_out']}",
             row["case"],
             f"{row['instances']}",
-            f"{row['facts'].value:.1f} ± {row['facts'].stderr:.1f}",
+            _with_error(row["facts"], 1),
             f"{row['open']}",
             *(
-                f"{row[name]:.1f}" if name in keys.corrections(row["case"]) else ""
+                _with_error(row[name], 1) if name in keys.corrections(row["case"]) else ""
                 for name in keys.PREDICTIONS
             ),
-            f"{row['over'].value:.2f} ± {row['over'].stderr:.2f}",
+            _with_error(row["over"], 2),
         ]
         for row in rows
     ])  # fmt: skip
@@ -142,6 +144,13 @@ def _keys(results: dict[str, Any]) -> None:
     ])  # fmt: skip
     if rows:
         save(pictures.keys(rows), FOLDER / "keys.svg")
+
+
+def _with_error(estimate: Estimate, places: int) -> str:
+    """Return a number with its standard error, if it has one: a single instance has none."""
+    number = f"{estimate.value:.{places}f}"
+    known = 0 < estimate.stderr < math.inf
+    return f"{number} ± {estimate.stderr:.{places}f}" if known else number
 
 
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
