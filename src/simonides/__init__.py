@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from simonides.theory.capacity import Capacity as Capacity
     from simonides.theory.capacity import capacity as capacity
     from simonides.theory.cone import statistical_dimension as statistical_dimension
+    from simonides.theory.outputs import capacity_for_outputs as capacity_for_outputs
     from simonides.theory.requirements import largest_margin as largest_margin
     from simonides.theory.requirements import smallest_dimension as smallest_dimension
     from simonides.theory.requirements import smallest_rank as smallest_rank
@@ -94,6 +95,7 @@ _HOMES = {
     "solvers.training.gradient": "gradient",
     "theory.capacity": "Capacity capacity",
     "theory.cone": "statistical_dimension",
+    "theory.outputs": "capacity_for_outputs",
     "theory.requirements": "largest_margin smallest_dimension smallest_rank",
     "theory.setting": "Setting",
     "theory.spectrum": "critical_load",
