@@ -41,6 +41,12 @@ PROOF, KEYS, CONFIG = "certificate.npz", "keys.npz", "config.json"
 _KIND = "edit of a language model by simonides"
 """What the record of an edit says it is."""
 
+_MOST_TOKENS = 2**21
+"""Of the prefixes of all facts: a hundred thousand facts of twenty tokens, hours for a small model."""
+
+_KINDS = {"inputs": "f", "targets": "i", "tokens": "i", "lengths": "i"}
+"""Of the arrays of keys, as numpy names them: what is written is floats and whole numbers."""
+
 _ROUNDING = 1e-3
 """Of the largest: keys of other prompts differ by per cents, of the same in other company by rounding."""
 
@@ -184,10 +190,10 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     if not np.array_equal(model.weight - before.astype(np.float64), certificate.weights):
         return ChangeVerification(False, reason="the change is not that of the proof")
     with expecting("file", place / KEYS, "the keys of an edit", "pass a folder as it was written"):
-        keys = read_arrays(place / KEYS, known=("inputs", "targets", "tokens", "lengths"))
+        keys = _keys(place / KEYS)
         inputs = keys["inputs"].astype(np.float64)
         problem = OriginalProblem(inputs, model.outputs(), keys["targets"])
-        prefixes = _prefixes(keys["tokens"], keys["lengths"], problem)
+        prefixes = _prefixes(keys["tokens"], keys["lengths"], problem.facts, model.longest)
     verification = verify_change(certificate, problem)
     flaw = _unlike(model, certificate, problem, prefixes) if verification.valid else ""
     return ChangeVerification(False, reason=flaw) if flaw else verification
@@ -210,11 +216,24 @@ def _edited(place: Path) -> tuple[LanguageModel, Any]:
     return model, before if same else None
 
 
-def _prefixes(tokens: Any, lengths: Any, problem: OriginalProblem) -> list[tuple[int, ...]]:
-    """Return the tokens before each fact; raise ``ValueError`` if these are none."""
-    tokens, lengths = (np.asarray(array).ravel().astype(np.int64) for array in (tokens, lengths))
-    whole = len(lengths) == problem.facts and lengths.sum() == len(tokens)
-    if not whole or np.any(lengths < 1) or np.any(tokens < 0):
+def _keys(path: Path) -> dict[str, Any]:
+    """Return the arrays of keys, which are not compressed, so that a small file is little work."""
+    keys = read_arrays(path, known=_KINDS, compressed=False)
+    for name, array in keys.items():
+        if array.dtype.kind != _KINDS[name]:
+            raise ValueError(f"its {name} are {array.dtype}, which are not written so")
+    return keys
+
+
+def _prefixes(tokens: Any, lengths: Any, facts: int, longest: int) -> list[tuple[int, ...]]:
+    """Return the tokens before each fact; raise ``ValueError`` if these are none, or too many to be run."""
+    tokens, lengths = (array.ravel().astype(np.int64) for array in (tokens, lengths))
+    if np.any(lengths > longest):
+        raise ValueError(f"a fact has {lengths.max():,} tokens, more than {longest:,}")
+    if len(tokens) > _MOST_TOKENS:
+        raise ValueError(f"its facts have {len(tokens):,} tokens, more than {_MOST_TOKENS:,}")
+    whole = len(lengths) == facts and np.all(lengths > 0) and lengths.sum() == len(tokens)
+    if not whole or np.any(tokens < 0):
         raise ValueError("its tokens are not those of its facts")
     ends = np.cumsum(lengths)
     return [tuple(tokens[end - n : end].tolist()) for end, n in zip(ends, lengths, strict=True)]
