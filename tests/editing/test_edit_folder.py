@@ -11,6 +11,7 @@ from edits import FACTS, MARKS, bits, command, said
 from program import documented, run
 
 import simonides
+from simonides.editing.folder import _new_folder
 from simonides.editing.language_model import LanguageModel
 
 pytestmark = MARKS
@@ -168,6 +169,26 @@ def test_keys_that_no_edit_writes_are_refused_before_the_model_runs(
     monkeypatch.setattr(LanguageModel, "next_tokens", lambda *_: pytest.fail("it was run"))
     with pytest.raises(simonides.BadArgumentError, match=reason):
         simonides.verify_edit(folder)
+
+
+def test_a_folder_lasts_before_it_takes_its_place_and_its_name_after(tmp_path, monkeypatch):
+    events, fsync, replace = [], os.fsync, os.replace
+
+    def watched(call, name):
+        def calling(*arguments):
+            events.append(name(*arguments))
+            return call(*arguments)
+
+        return calling
+
+    monkeypatch.setattr(os, "fsync", watched(fsync, lambda handle: os.fstat(handle).st_ino))
+    monkeypatch.setattr(os, "replace", watched(replace, lambda *_: "renamed"))
+    with _new_folder(tmp_path / "out") as part:
+        (part / "inner").mkdir()
+        (part / "inner" / "file").write_text("x")
+    out = tmp_path / "out"
+    places = (out / "inner" / "file", out / "inner", out, "renamed", tmp_path)
+    assert events == [place if place == "renamed" else place.stat().st_ino for place in places]
 
 
 def test_all_prefixes_together_are_bounded(outcome, tmp_path, monkeypatch):

@@ -27,7 +27,7 @@ from simonides.interrupts import HOLD
 from simonides.problems.original import OriginalProblem
 from simonides.reading import expecting, read_arrays, read_bytes, read_json
 from simonides.tensor_files import read_tensors
-from simonides.writing import flush, replacing, write_arrays, write_whole
+from simonides.writing import flush, replacing, sync, write_arrays, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -85,9 +85,9 @@ def _new_folder(path: str | Path) -> Iterator[Path]:
     with _part(place) as part:
         yield part
         flush(part)
-        part.replace(
-            place
-        )  # which an empty folder lets happen, and one that is filled by now does not
+        # An empty folder lets this happen, and one that is filled by now does not.
+        part.replace(place)
+        sync(place.parent)
 
 
 def save(path: str | Path, outcome: Edit) -> Path:
