@@ -48,7 +48,7 @@ def replacing(path: str | Path, *, through_link: bool = True) -> Iterator[IO[byt
             file.flush()
             os.fsync(file.fileno())
         part.replace(whole)
-        _sync(whole.parent)
+        sync(whole.parent)
     except OSError as error:
         if error.errno in _FULL:
             raise StorageError(
@@ -102,14 +102,18 @@ def _lives(process: int) -> bool:
 
 
 def flush(folder: Path) -> None:
-    """Have the disk hold the files of a folder, which others wrote, and their names."""
+    """Have the disk hold the files of a folder and of those in it, which others wrote, and their names."""
     for path in folder.iterdir():
-        if path.is_file():
-            _sync(path)
-    _sync(folder)
+        if path.is_symlink():  # which its folder holds, and nothing else of it is ours
+            continue
+        if path.is_dir():
+            flush(path)
+        elif path.is_file():
+            sync(path)
+    sync(folder)
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Make a file's content, or the names in a folder, last."""
     handle = os.open(path, os.O_RDONLY)
     try:

@@ -192,6 +192,28 @@ def test_a_contradiction_among_your_own_facts_is_named(tmp_path):
     assert "Facts 1 and 5 have equal inputs and different outputs" in done.stdout
 
 
+@pytest.mark.parametrize(("factor", "target"), [(0.01, 7), (-0.01, 1)])
+def test_a_contradiction_in_single_precision_is_named_with_the_tolerance_that_proves_it(
+    tmp_path, factor, target
+):
+    x, y = np.random.default_rng(0).standard_normal((2, 60, 6)).astype(np.float32)
+    x[5] = np.float32(factor) * x[1]
+    targets = np.arange(60)
+    targets[5] = target
+    words = ["decide", "--max-steps", "0"]
+    for name, array in (("inputs", x), ("outputs", y), ("targets", targets)):
+        np.save(tmp_path / f"{name}.npy", array)
+        words += [f"--{name}", f"{name}.npy"]
+    record = answer(*words, cwd=tmp_path)
+    (note,) = record["notes"]
+    assert record["verdict"] == "undecided"
+    assert note.startswith("Facts 1 and 5 have inputs that are")
+    assert note.endswith("--tolerance 1e-06 counts them as a contradiction.")
+    record = answer(*words, "--tolerance", "1e-06", cwd=tmp_path)
+    assert record["verdict"] == "not-storable"
+    assert "facts 1 and 5 are multiples of each other up to single precision" in record["notes"][0]
+
+
 def test_version():
     assert run("--version").stdout.strip() == f"simonides {simonides.__version__}"
 

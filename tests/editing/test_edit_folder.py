@@ -11,6 +11,7 @@ from edits import FACTS, MARKS, bits, command, said
 from program import documented, run
 
 import simonides
+from simonides.editing.folder import _new_folder
 from simonides.editing.language_model import LanguageModel
 
 pytestmark = MARKS
@@ -147,3 +148,56 @@ def test_a_proof_about_invented_keys_is_not_valid(outcome, tmp_path):
         inputs=inputs, targets=targets, tokens=np.arange(2, facts + 2), lengths=np.ones(facts, int),
     )  # fmt: skip
     assert not simonides.verify_edit(folder).valid
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"tokens": np.ones(300, int), "lengths": [281, *[1] * 19]}, "281 tokens, more than 256"),
+        ({"lengths": [2**62] * 4 + [1] * 16}, "more than 256"),
+        ({"lengths": np.full(20, np.nan)}, "its lengths are float64"),
+        ({"tokens": np.ones(20, complex), "lengths": [1] * 20}, "its tokens are complex128"),
+        ({"inputs": np.ones((20, 64), complex)}, "its inputs are complex128"),
+        ({"targets": np.ones(20)}, "its targets are float64"),
+    ],
+)
+def test_keys_that_no_edit_writes_are_refused_before_the_model_runs(
+    outcome, tmp_path, monkeypatch, changes, reason
+):
+    folder = outcome.save(tmp_path / "edited")
+    np.savez(folder / "keys.npz", **{**np.load(folder / "keys.npz"), **changes})
+    monkeypatch.setattr(LanguageModel, "next_tokens", lambda *_: pytest.fail("it was run"))
+    with pytest.raises(simonides.BadArgumentError, match=reason):
+        simonides.verify_edit(folder)
+
+
+def test_a_folder_lasts_before_it_takes_its_place_and_its_name_after(tmp_path, monkeypatch):
+    events, fsync, replace = [], os.fsync, os.replace
+
+    def watched(call, name):
+        def calling(*arguments):
+            events.append(name(*arguments))
+            return call(*arguments)
+
+        return calling
+
+    monkeypatch.setattr(os, "fsync", watched(fsync, lambda handle: os.fstat(handle).st_ino))
+    monkeypatch.setattr(os, "replace", watched(replace, lambda *_: "renamed"))
+    with _new_folder(tmp_path / "out") as part:
+        (part / "inner").mkdir()
+        (part / "inner" / "file").write_text("x")
+    out = tmp_path / "out"
+    places = (out / "inner" / "file", out / "inner", out, "renamed", tmp_path)
+    assert events == [place if place == "renamed" else place.stat().st_ino for place in places]
+
+
+def test_all_prefixes_together_are_bounded(outcome, tmp_path, monkeypatch):
+    folder = outcome.save(tmp_path / "edited")
+    monkeypatch.setattr("simonides.editing.folder._MOST_TOKENS", 50)
+    with pytest.raises(simonides.BadArgumentError, match="its facts have 60 tokens, more than 50"):
+        simonides.verify_edit(folder)
+
+
+def test_the_longest_text_is_bounded_whatever_a_configuration_says():
+    network = tiny_model.network(max_position_embeddings=10**12)
+    assert LanguageModel.of(network, tiny_model.tokenizer()).longest == 4096

@@ -140,6 +140,33 @@ def test_files_of_the_user_stay_whatever_they_are_called(kept, tmp_path_factory)
     assert [path.read_bytes() for path in precious] == [b"mine"] * 3
 
 
+SHARD = f"00000007-{'a' * 32}.parquet"
+"""A name that a shard may have, but not its digest."""
+
+
+@pytest.mark.parametrize(
+    "name", [f"rows/{SHARD}", f"arrays/{SHARD}", "rows/film", "quarantine/film"]
+)
+def test_a_folder_that_no_sweep_began_is_not_taken_for_one(tmp_path, name):
+    place = tmp_path / name
+    place.parent.mkdir()
+    place.write_bytes(b"mine")
+    with pytest.raises(BadArgumentError, match=f"without '{name}'"):
+        run(SPEC, tmp_path)
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == [place]
+    assert place.read_bytes() == b"mine"
+
+
+@pytest.mark.parametrize("kind", ["rows", "arrays"])
+def test_a_file_of_others_under_a_shard_s_name_is_not_removed(kept, kind):
+    (kept / kind / SHARD).write_bytes(b"mine")
+    with writing(kept, TASKS) as store:
+        aside = kept / "quarantine" / f"{kind}-{SHARD}"
+        assert store.quarantined == [aside]
+        assert len(store.statuses) == 6
+    assert aside.read_bytes() == b"mine"
+
+
 @pytest.mark.parametrize("name", ["rows", "arrays"])
 def test_a_folder_behind_a_link_is_somebody_else_s(tmp_path, tmp_path_factory, name):
     elsewhere = tmp_path_factory.mktemp("elsewhere")
@@ -150,6 +177,7 @@ def test_a_folder_behind_a_link_is_somebody_else_s(tmp_path, tmp_path_factory, n
     with pytest.raises(BadArgumentError, match="a folder, not a link"):
         run(SPEC, tmp_path)
     assert sorted(elsewhere.iterdir()) == sorted(mine)
+    assert os.listdir(tmp_path) == [name]
 
 
 @pytest.mark.parametrize("kind", ["link", "dangling", "text", "pipe", "folder"])

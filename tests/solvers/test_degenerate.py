@@ -247,10 +247,10 @@ def test_vectors_that_would_overflow_are_refused(scale):
     assert proved_verdict(OriginalProblem(large, large)) is Verdict.STORABLE
 
 
-def planted_and_opposed(factor, seed, facts=150, dim=20, apart=0.0):
+def planted_and_opposed(factor, seed, facts=150, dim=20, apart=0.0, kind=np.float64):
     """Facts that some weights store, and one more: a multiple of an input, with the wrong target for it.
 
-    Their directions may be a little apart.
+    Their directions may be a little apart, and inputs of another kind of number.
     """
     rng = np.random.default_rng(seed)
     weights = rng.standard_normal((dim, dim))
@@ -258,7 +258,8 @@ def planted_and_opposed(factor, seed, facts=150, dim=20, apart=0.0):
     targets = (inputs @ weights.T @ outputs.T).argmax(axis=1)
     fact = int(rng.integers(facts))
     target = targets[fact] if factor < 0 else (targets[fact] + 1 + rng.integers(facts - 1)) % facts
-    multiple = factor * inputs[fact] * (1 + apart * rng.standard_normal(dim))
+    inputs = inputs.astype(kind)
+    multiple = kind(factor) * inputs[fact] * (1 + apart * rng.standard_normal(dim)).astype(kind)
     return OriginalProblem(np.vstack([inputs, multiple]), outputs, np.append(targets, target))
 
 
@@ -289,6 +290,17 @@ def test_two_facts_that_exclude_each_other_are_a_proof_without_a_search(factor):
     assert decision.margin_upper < 1e-13  # what rounding leaves of 151 facts
     assert assert_proved(problem, method="hebbian").verdict is Verdict.NOT_STORABLE
     assert assert_proved(problem, rank=3, max_steps=0).verdict is Verdict.NOT_STORABLE
+
+
+@pytest.mark.parametrize("factor", [0.01, 3.0, -3.0])
+def test_facts_that_exclude_each_other_in_single_precision_are_a_proof_at_a_tolerance_above_it(factor):
+    # In exact arithmetic weights may store both, by a margin below what single precision rounds off.
+    for seed in range(5):
+        problem = planted_and_opposed(factor, seed, kind=np.float32)
+        assert opposed(problem.inputs, problem.targets) is None
+        decision = assert_proved(problem, tolerance=1e-6, max_steps=0)
+        assert decision.verdict is Verdict.NOT_STORABLE
+        assert len(decision.certificate.multipliers) == 2
 
 
 def test_facts_that_exclude_each_other_are_not_recalled_by_rounding_at_any_tolerance():

@@ -144,6 +144,8 @@ def _notes(
     everything = decision.solution.recalled == problem.facts
     if everything and decision.verdict in ("not-storable", "undecided"):
         notes.append("All facts are recalled, but some by no more than what rounding may do.")
+    if decision.verdict == "undecided":
+        notes += _near_contradiction(problem)
     if decision.verdict == "not-found":
         notes.append("No weights of this rank were found. That proves nothing: there may be some.")
     if decision.verdict == "not-storable" and not everything:
@@ -160,20 +162,37 @@ def _notes(
 
 
 def _contradiction(problem: Problem) -> list[str]:
-    from simonides.problems.contradictions import clashing, opposed
+    from simonides.problems.contradictions import SINGLE, clashing, opposed
 
     if problem.shared_outputs is None:
         return []
     for first, second in clashing(problem.inputs, problem.targets):
         reason = f"Facts {first} and {second} have equal inputs and different outputs"
         return [f"{reason}: no weights store both."]
-    pair = opposed(problem.inputs, problem.targets)
+    for rounding, apart in (("rounding", {}), ("single precision", {"apart": SINGLE})):
+        if pair := opposed(problem.inputs, problem.targets, **apart):
+            facts = f"The inputs of facts {pair[0]} and {pair[1]}"
+            reason = f"{facts} are multiples of each other up to {rounding}"
+            return [f"{reason}: no weights store both by a margin above it."]
+    return []
+
+
+def _near_contradiction(problem: Problem) -> list[str]:
+    """Say which facts may be why nothing is proved."""
+    from simonides.problems.contradictions import SINGLE, opposed
+
+    if problem.shared_outputs is None:
+        return []
+    pair = opposed(problem.inputs, problem.targets, SINGLE)
     if pair is None:
         return []
-    reason = (
-        f"The inputs of facts {pair[0]} and {pair[1]} are multiples of each other up to rounding"
-    )
-    return [f"{reason}: no weights store both by a margin above it."]
+    same = problem.targets[pair[0]] == problem.targets[pair[1]]
+    why = "negative multiples" if same else "multiples"
+    return [
+        f"Facts {pair[0]} and {pair[1]} have inputs that are {why} of each other up to single precision, "
+        f"and {'one target' if same else 'different targets'}: --tolerance {SINGLE:g} counts them as a "
+        "contradiction."
+    ]
 
 
 def _bracket(lower: float, upper: float) -> str:

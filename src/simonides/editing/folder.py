@@ -30,7 +30,7 @@ from simonides.interrupts import HOLD
 from simonides.problems.original import OriginalProblem
 from simonides.reading import expecting, read_arrays, read_bytes, read_json
 from simonides.tensor_files import read_tensors
-from simonides.writing import flush, replacing, write_arrays, write_whole
+from simonides.writing import flush, replacing, sync, write_arrays, write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,6 +43,12 @@ PROOF, KEYS, CONFIG = "certificate.npz", "keys.npz", "config.json"
 
 _KIND = "edit of a language model by simonides"
 """What the record of an edit says it is."""
+
+_MOST_TOKENS = 2**21
+"""Of the prefixes of all facts: a hundred thousand facts of twenty tokens, hours for a small model."""
+
+_KINDS = {"inputs": "f", "targets": "i", "tokens": "i", "lengths": "i"}
+"""Of the arrays of keys, as numpy names them: what is written is floats and whole numbers."""
 
 _ROUNDING = 1e-3
 """Of the largest: keys of other prompts differ by per cents, of the same in other company by rounding."""
@@ -82,9 +88,9 @@ def _new_folder(path: str | Path) -> Iterator[Path]:
     with _part(place) as part:
         yield part
         flush(part)
-        part.replace(
-            place
-        )  # which an empty folder lets happen, and one that is filled by now does not
+        # An empty folder lets this happen, and one that is filled by now does not.
+        part.replace(place)
+        sync(place.parent)
 
 
 def save(path: str | Path, outcome: Edit, *, adapter: bool = False) -> Path:
@@ -205,10 +211,10 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     elif not np.array_equal(model.weight - last, certificate.weights):
         return ChangeVerification(False, reason="the change is not that of the proof")
     with expecting("file", place / KEYS, "the keys of an edit", "pass a folder as it was written"):
-        keys = read_arrays(place / KEYS, known=("inputs", "targets", "tokens", "lengths"))
+        keys = _keys(place / KEYS)
         inputs = keys["inputs"].astype(np.float64)
         problem = OriginalProblem(inputs, model.outputs(), keys["targets"])
-        prefixes = _prefixes(keys["tokens"], keys["lengths"], problem)
+        prefixes = _prefixes(keys["tokens"], keys["lengths"], problem.facts, model.longest)
     verification = verify_change(certificate, problem)
     with running:
         flaw = _unlike(model, certificate, problem, prefixes) if verification.valid else ""
@@ -253,11 +259,24 @@ def _edited(place: Path) -> tuple[LanguageModel, dict[str, Any] | None]:
     return model, before if same else None
 
 
-def _prefixes(tokens: Any, lengths: Any, problem: OriginalProblem) -> list[tuple[int, ...]]:
-    """Return the tokens before each fact; raise ``ValueError`` if these are none."""
-    tokens, lengths = (np.asarray(array).ravel().astype(np.int64) for array in (tokens, lengths))
-    whole = len(lengths) == problem.facts and lengths.sum() == len(tokens)
-    if not whole or np.any(lengths < 1) or np.any(tokens < 0):
+def _keys(path: Path) -> dict[str, Any]:
+    """Return the arrays of keys, which are not compressed, so that a small file is little work."""
+    keys = read_arrays(path, known=_KINDS, compressed=False)
+    for name, array in keys.items():
+        if array.dtype.kind != _KINDS[name]:
+            raise ValueError(f"its {name} are {array.dtype}, which are not written so")
+    return keys
+
+
+def _prefixes(tokens: Any, lengths: Any, facts: int, longest: int) -> list[tuple[int, ...]]:
+    """Return the tokens before each fact; raise ``ValueError`` if these are none, or too many to be run."""
+    tokens, lengths = (array.ravel().astype(np.int64) for array in (tokens, lengths))
+    if np.any(lengths > longest):
+        raise ValueError(f"a fact has {lengths.max():,} tokens, more than {longest:,}")
+    if len(tokens) > _MOST_TOKENS:
+        raise ValueError(f"its facts have {len(tokens):,} tokens, more than {_MOST_TOKENS:,}")
+    whole = len(lengths) == facts and np.all(lengths > 0) and lengths.sum() == len(tokens)
+    if not whole or np.any(tokens < 0):
         raise ValueError("its tokens are not those of its facts")
     ends = np.cumsum(lengths)
     return [tuple(tokens[end - n : end].tolist()) for end, n in zip(ends, lengths, strict=True)]

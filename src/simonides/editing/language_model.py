@@ -32,6 +32,9 @@ _BATCH_TOKENS = 2048
 _BATCH_ROWS = 128
 """Prompts that run at once: each has a logit for every token of the vocabulary."""
 
+_LONGEST = 4096
+"""Tokens of a text, whatever a configuration says: some pages, at which attention takes little memory."""
+
 _PROBE = 0.1
 """Length of a change at random over that of the stream: far above rounding, and nothing saturates."""
 
@@ -126,7 +129,8 @@ class LanguageModel:
     @property
     def longest(self) -> int:
         """Tokens of the longest text that it reads."""
-        return int(getattr(self.network.config, "max_position_embeddings", _BATCH_TOKENS))
+        own = int(getattr(self.network.config, "max_position_embeddings", _BATCH_TOKENS))
+        return min(own, _LONGEST)
 
     def outputs(self) -> Reals:
         """Return what every token of the vocabulary is compared by: the head's rows times the gains."""

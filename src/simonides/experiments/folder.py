@@ -11,7 +11,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,8 @@ _HEADER = "run.json"
 _UNREADABLE = (ValueError, TypeError, KeyError, AttributeError, RecursionError)
 """What a header of another shape raises on its way to a spec."""
 
-_OWN = {"lock", _HEADER, "quarantine", *KINDS}
+_FOLDERS = ("quarantine", *KINDS)
+_OWN = {"lock", _HEADER, *_FOLDERS}
 
 _HOLDER = re.compile(rb"(process \d+)?")
 """All that a lock of ours ever holds."""
@@ -98,26 +99,37 @@ def other_version(folder: Path, version: str) -> BadArgumentError:
     )
 
 
-def checked(folder: Path) -> Path:
-    """Return a folder for a sweep, made if need be; one with something else in it is refused."""
+def checked(folder: Path, strange: Callable[[Path], Sequence[Path]]) -> Path:
+    """Return a folder for a sweep, made if need be; one with something else in it is refused.
+
+    ``strange`` says what in the folders of a sweep is none of its own.
+    """
     if folder.exists() and not folder.is_dir():
         raise _refused(folder, "a folder", "name one that may be written to")
     folder.mkdir(parents=True, exist_ok=True)
+    for name in _FOLDERS:
+        _refuse_link(folder / name)
+    if (folder / _HEADER).exists():
+        return folder
     ours = {*_OWN, *(path.name for path in leftovers(folder))}
-    strange = sorted({path.name for path in folder.iterdir()} - ours)
-    if strange and not (folder / _HEADER).exists():
-        raise _refused(
-            folder, f"empty or the folder of a sweep, without {strange[0]!r}", "name another"
-        )
+    others = [path for path in folder.iterdir() if path.name not in ours]
+    others = sorted(others) or [*strange(folder)]
+    if others and not (folder / _HEADER).exists():  # which another run may have written by now
+        name = str(others[0].relative_to(folder))
+        raise _refused(folder, f"empty or the folder of a sweep, without {name!r}", "name another")
     return folder
 
 
 def own_folder(folder: Path) -> Path:
     """Return a folder of ours, made if need be: what lies behind a link is somebody else's."""
-    if folder.is_symlink():
-        raise _refused(folder, "a folder, not a link", "name a folder of its own for the sweep")
+    _refuse_link(folder)
     folder.mkdir(exist_ok=True)
     return folder
+
+
+def _refuse_link(folder: Path) -> None:
+    if folder.is_symlink():
+        raise _refused(folder, "a folder, not a link", "name a folder of its own for the sweep")
 
 
 @contextmanager

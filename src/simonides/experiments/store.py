@@ -37,6 +37,7 @@ from simonides.writing import leftovers, write_whole
 
 _SCHEMAS = dict(zip(KINDS, (record.ROWS, record.ARRAYS), strict=True))
 _NAME = re.compile(r"(\d{8})-([0-9a-f]{32})\.parquet")
+_ASIDE = re.compile(rf"({'|'.join(KINDS)})-{_NAME.pattern}")
 
 _LARGEST = 2**27
 """Bytes of a shard's tables, so that a reader may refuse files that claim to become twice that."""
@@ -165,7 +166,10 @@ class Store:
         for place in self._tasks.ordered(table):
             self._note(names[place], TaskStatus(statuses[place]))
         for orphan in arrays.values():
-            orphan.path.unlink()
+            if orphan.read() is None:  # damaged, or another's under such a name
+                self._set_aside([orphan])
+            else:
+                orphan.path.unlink()
 
     def _set_aside(self, damaged: Sequence[Shard]) -> None:
         quarantine = own_folder(self._folder / "quarantine")
@@ -181,7 +185,7 @@ def writing(out: str | Path, tasks: Tasks) -> Iterator[Store]:
 
     Refused are folders of something else, of another version, or in which a sweep is running.
     """
-    folder = checked(Path(out))
+    folder = checked(Path(out), _strange)
     with locked(folder):
         before = read_header(folder)
         if before is not None and before.version != __version__:
@@ -212,6 +216,21 @@ def read(out: str | Path, kind: str) -> Contents:
     places = {name: place for place, name in enumerate(arrays["id"].to_pylist())}
     ordered = [places[name] for name in rows["id"].to_pylist() if name in places]
     return Contents(header, _taken(arrays, ordered), damaged)
+
+
+def _strange(folder: Path) -> list[Path]:
+    """Return what lies where shards are kept, or set aside, and no sweep wrote."""
+    strange = []
+    for inside in (folder / "quarantine", *(folder / kind for kind in KINDS)):
+        if inside.is_dir():
+            aside = inside.name == "quarantine"
+            ours = {
+                *leftovers(inside),
+                *(path for path in inside.iterdir() if aside and _ASIDE.fullmatch(path.name)),
+                *(shard.path for shard in shards(inside) if not aside and shard.read() is not None),
+            }
+            strange += [path for path in inside.iterdir() if path not in ours]
+    return sorted(strange)
 
 
 def _whole(folder: Path, kind: str, listings: int = _LISTINGS) -> tuple[pa.Table, int]:

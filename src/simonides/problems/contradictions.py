@@ -17,6 +17,9 @@ A factor, a length, a root and a quotient round a few times; any value far above
 people mean by another direction does.
 """
 
+SINGLE = 1e-6
+"""The same where rows were scaled in single precision: some sixteen roundings of it."""
+
 _SEED = 0
 """Of the line along which rows are sorted: any does, always the same one makes runs repeatable."""
 
@@ -50,12 +53,14 @@ def empty(inputs: Reals) -> list[int]:
     return [int(fact) for fact in np.flatnonzero(~np.any(inputs, axis=1))]
 
 
-def opposed(inputs: Reals, targets: Integers) -> tuple[int, int] | None:
+def opposed(
+    inputs: Reals, targets: Integers, apart: float = _ROUNDING
+) -> tuple[int, int] | None:
     """Return two facts that exclude each other, the earlier first, or None.
 
-    Their inputs are multiples of each other but for rounding: positive ones with different targets, or
-    negative ones with the same, which is to score highest and lowest. Such rows lie side by side along any
-    line: only neighbours along one are compared.
+    Their inputs are multiples of each other but for rounding, by which each entry may be so much ``apart``:
+    positive ones with different targets, or negative ones with the same, which is to score highest and
+    lowest. Such rows lie side by side along any line: only neighbours along one are compared.
 
     >>> opposed(np.array([[3.0, 4.0], [1.0, 0.0], [0.3, 0.4]]), np.array([0, 0, 1]))
     (0, 2)
@@ -66,7 +71,7 @@ def opposed(inputs: Reals, targets: Integers) -> tuple[int, int] | None:
     lengths[lengths == 0] = 1.0
     places = inputs @ line / lengths
     # Twice what equal directions may lie apart: their distance, and the rounding of the products.
-    reach = 2 * (_ROUNDING + inputs.shape[1] * _EPS) * float(np.linalg.norm(line))
+    reach = 2 * (apart + inputs.shape[1] * _EPS) * float(np.linalg.norm(line))
     pairs = []
     for keys in (places, np.abs(places)):
         order = np.argsort(keys, kind="stable")
@@ -77,8 +82,8 @@ def opposed(inputs: Reals, targets: Integers) -> tuple[int, int] | None:
         first, later = np.sort(order[:, close], axis=0)
         signs = np.where(alike, 1.0, -1.0)[close, None]
         ahead = signs * inputs[first] / lengths[first, None]
-        apart = np.abs(ahead - inputs[later] / lengths[later, None])
-        parallel = np.all(apart <= _ROUNDING * np.abs(ahead), axis=1)
+        between = np.abs(ahead - inputs[later] / lengths[later, None])
+        parallel = np.all(between <= apart * np.abs(ahead), axis=1)
         pairs += list(zip(later[parallel].tolist(), first[parallel].tolist(), strict=True))
     if not pairs:
         return None

@@ -2,7 +2,8 @@
 
 Their inputs are multiples of each other up to rounding. In exact arithmetic weights that tell them apart
 may exist, of a margin that is as small as rounding: no proof in double precision can rest on them, and the
-rounding of scores alone may make both facts look recalled.
+rounding of scores alone may make both facts look recalled. Where they were rounded to single precision that
+margin may be above the tolerance: then they are a proof only if the tolerance is larger.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from simonides.problems.contradictions import opposed
+from simonides.problems.contradictions import SINGLE, opposed
 from simonides.solvers.deciding.proof import proved
 from simonides.solvers.solution import Multipliers, Status, Verdict
 
@@ -33,7 +34,8 @@ def contradicted(problem: Problem, solution: Solution, tolerance: float) -> Solu
     by_rounding = solution.recalled == problem.facts
     if outputs is None or solution.verdict is Verdict.STORABLE or (refuted and not by_rounding):
         return solution
-    pair = opposed(problem.inputs, problem.targets)
+    exact = opposed(problem.inputs, problem.targets)
+    pair = exact or opposed(problem.inputs, problem.targets, SINGLE)
     if pair is None:
         return solution
     facts = np.array(pair)
@@ -47,7 +49,7 @@ def contradicted(problem: Problem, solution: Solution, tolerance: float) -> Solu
         outcome = proved(problem, told, tolerance)
         refuted = outcome.verdict is Verdict.NOT_STORABLE  # unless rounding is above the tolerance
         solution = outcome if refuted else solution
-    if not by_rounding:
+    if not by_rounding or exact is None:
         return solution
     constraint = np.outer(outputs[target] - outputs[rivals[0]], problem.inputs[facts[0]])
     size = float(np.linalg.norm(solution.weights) / np.linalg.norm(constraint))
