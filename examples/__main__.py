@@ -7,7 +7,7 @@ instances are independent.
 import argparse
 from typing import Any
 
-from examples import cities, layers, model, published, tokens
+from examples import cities, layers, model, published, tokens, training
 from examples.encoder import MissingExtraError, token_vectors
 from examples.world import world
 
@@ -60,7 +60,23 @@ def _model(_jobs: int) -> dict[str, Any]:
     return results
 
 
-_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model}
+def _training(_jobs: int) -> dict[str, Any]:
+    """Train adapters on more and more facts (hours; goes on where it was stopped)."""
+    results = published.read()
+    measured: dict[str, Any] = results.setdefault("training", {})
+    for row in training.run(measured):
+        published.keep(results)
+        _say(row)
+    return measured
+
+
+_EXAMPLES = {
+    "layers": _layers,
+    "cities": _cities,
+    "tokens": _tokens,
+    "model": _model,
+    "training": _training,
+}
 
 
 def main() -> None:

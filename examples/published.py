@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from examples import pictures
+from examples import pictures, training
 from simonides.figures.style import save
 
 FOLDER = Path("docs/measured")
@@ -17,10 +17,15 @@ def read() -> dict[str, Any]:
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
-def write(results: dict[str, Any]) -> None:
-    """Write results, and the tables and pictures of those that are whole."""
+def keep(results: dict[str, Any]) -> None:
+    """Write results alone, whole or not."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def write(results: dict[str, Any]) -> None:
+    """Write results, and the tables and pictures of those that are whole."""
+    keep(results)
     for name, publish in _PUBLISH.items():
         if name in results:
             publish(results[name])
@@ -115,6 +120,35 @@ def _model(results: dict[str, Any]) -> None:
     save(pictures.model(results["rows"]), FOLDER / "model.svg")
 
 
+def _training(results: dict[str, Any]) -> None:
+    cells = training.summary(results["rows"])
+    headings = (
+        "trained", "keys", "rank", "bound", "by parameters", "facts learnt", "over the bound", "seeds",
+        "rate", "steps",
+    )  # fmt: skip
+    _table("efficiency", headings, [
+        [
+            cell["learner"],
+            cell["keys"],
+            f"{cell['rank'] or 'full'}",
+            f"{cell['bound']:,.0f}",
+            f"{cell['by_parameters']:,.0f}",
+            f"{cell['facts']:,.0f}",
+            _share(cell),
+            f"{cell['seeds']}",
+            f"{cell['rate']:g}",
+            f"{cell['steps']:,.0f}",
+        ]
+        for cell in cells
+    ])  # fmt: skip
+    save(pictures.training(cells), FOLDER / "efficiency.svg")
+
+
+def _share(cell: dict[str, Any]) -> str:
+    error = cell["efficiency_stderr"]
+    return f"{cell['efficiency']:.1%}" + ("" if error is None else f" ± {error:.1%}")
+
+
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
     lines = [headings, ["---"] * len(headings), *rows]
     text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -126,4 +160,5 @@ _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
     "cities": _cities,
     "layers": _layers,
     "model": _model,
+    "training": _training,
 }
