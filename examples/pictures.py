@@ -165,6 +165,7 @@ def training(cells: list[dict[str, Any]]) -> Figure:
                 [cell["rank"] for cell in chosen],
                 [cell["efficiency"] for cell in chosen],
                 yerr=[2 * (cell["efficiency_stderr"] or 0.0) for cell in chosen],
+                marker="o",
                 label=f"{kind[0]}, keys {kind[1]}",
                 **style,
             )

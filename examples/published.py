@@ -141,6 +141,17 @@ def _training(results: dict[str, Any]) -> None:
         ]
         for cell in cells
     ])  # fmt: skip
+    rates = results["settings"]["rates"]
+    _table("rates", ("trained", "keys", "rank", "facts", *(f"rate {rate:g}" for rate in rates)), [
+        [
+            row["learner"],
+            row["keys"],
+            f"{row['rank'] or 'full'}",
+            f"{row['facts']:,}",
+            *(f"{recalled / row['facts']:.1%}" for recalled in row["recalled"]),
+        ]
+        for row in results["rates"]
+    ])  # fmt: skip
     save(pictures.training(cells), FOLDER / "efficiency.svg")
 
 
