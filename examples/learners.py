@@ -178,7 +178,7 @@ class TwoLayers:
         rng = np.random.default_rng(seed)
         torch.manual_seed(seed)
         outputs = nn.Linear(self.width, self.candidates, bias=False)
-        outputs.weight.requires_grad_(requires_grad=False)
+        outputs.weight.requires_grad_(False)
         nn.init.normal_(outputs.weight, std=self.width**-0.5)
         network = nn.Sequential(
             nn.Linear(self.width, self.hidden, bias=False),

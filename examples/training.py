@@ -103,7 +103,7 @@ def run(results: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def tuning(learner: Learner) -> dict[str, Any]:
     """Return what each rate recalls after one cycle, of more facts than are expected, and the best rate."""
     learner = learner if learner.rank is None else replace(learner, rank=_TUNED_RANK)
-    facts = round(1.2 * guess(learner, []))
+    facts = min(learner.most, round(1.2 * guess(learner, [])))
     effort = replace(EFFORTS[learner.name], cycles=1)
     recalled = [attempt(learner, facts, _TUNED, rate, effort).recalled for rate in RATES]
     best = RATES[int(np.argmax(recalled))]

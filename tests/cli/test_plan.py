@@ -74,7 +74,7 @@ def test_the_recommendation_comes_first_and_can_be_pasted():
     assert config == {
         "r": advice["rank"], "lora_alpha": 2 * advice["rank"], "target_modules": advice["target_modules"],
     }  # fmt: skip
-    assert "Training reached" not in run(*asked).stdout  # before it is measured
+    assert "Training reached" in "\n".join(lines[: lines.index("LoraConfig(")])
 
 
 def test_facts_are_read_as_people_write_them():

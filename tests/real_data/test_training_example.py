@@ -41,13 +41,14 @@ def small(most):
     )
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def quick(monkeypatch):
     monkeypatch.setattr(training, "EFFORTS", dict.fromkeys(training.EFFORTS, QUICK))
     torch.set_num_threads(1)
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("learner", small(most=12), ids=lambda learner: learner.name)
 def test_easy_facts_are_all_learnt_and_none_at_rate_zero(learner):
     row = training.measured(learner, seed=0, rate=2e-2, first=12)
@@ -115,6 +116,7 @@ def test_whitened_keys_are_as_large_and_point_everywhere_alike():
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("quick")
 def test_a_run_goes_on_where_it_was_stopped(monkeypatch):
     learners = small(most=12)
     monkeypatch.setattr(training, "units", lambda: ((each, 0) for each in learners))
@@ -128,6 +130,7 @@ def test_a_run_goes_on_where_it_was_stopped(monkeypatch):
     assert [row["learner"] for row in stored["rows"]] == [each.name for each in learners]
     assert stored["rates"] + stored["rows"] == sorted(rows, key=lambda row: "seed" in row)
     assert {row["rate"] for row in stored["rates"]} == {2e-2}
+    assert all(row["recalled"][0] < row["recalled"][1] for row in stored["rates"])
     assert list(training.run(stored)) == []
     stored["settings"]["learnt"] = 0.5
     assert next(training.run(stored)) == rows[0]
