@@ -175,7 +175,7 @@ def training(cells: list[dict[str, Any]]) -> Figure:
         axes.set_xticks(ranks, [f"{rank}" for rank in ranks])
         axes.set(title="Facts learnt to 99%", xlabel="rank", ylabel="over the bound (±2 s.e.)")
         axes.set_ylim(bottom=0)
-        axes.legend(loc="upper right", fontsize=7.5)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=7.5)
         return figure
 
 

@@ -110,7 +110,7 @@ def tuning(learner: Learner) -> dict[str, Any]:
     return {
         "rank": learner.rank,
         "facts": facts,
-        "rates": RATES,
+        "rates": [*RATES],
         "recalled": recalled,
         "rate": best,
     }

@@ -75,6 +75,7 @@ def test_one_matrix_begins_as_the_model_is():
     assert torch.allclose(network(keys, streams), expected, atol=1e-4)
 
 
+@pytest.mark.slow
 def test_adapters_alone_are_free_and_every_map_of_the_blocks_has_one():
     network, _ = AllMatrices(3).draw(10, seed=0)
     free = {name for name, part in network.named_parameters() if part.requires_grad}
