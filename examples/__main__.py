@@ -8,7 +8,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from examples import cities, keys, layers, model, published, smollm, tokens
+from examples import cities, keys, layers, model, published, smollm, tokens, training
 from examples.encoder import MissingExtraError, token_vectors
 from examples.world import world
 from simonides.editing.language_model import LanguageModel
@@ -80,12 +80,23 @@ def _keys(_jobs: int) -> dict[str, Any]:
     return results
 
 
+def _training(_jobs: int) -> dict[str, Any]:
+    """Train adapters on more and more facts (hours; goes on where it was stopped)."""
+    results = published.read()
+    measured: dict[str, Any] = results.setdefault("training", {})
+    for row in training.run(measured):
+        published.keep(results)
+        _say(row)
+    return measured
+
+
 _EXAMPLES = {
     "layers": _layers,
     "cities": _cities,
     "tokens": _tokens,
     "model": _model,
     "keys": _keys,
+    "training": _training,
 }
 
 

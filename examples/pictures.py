@@ -183,6 +183,32 @@ def keys(rows: list[dict[str, Any]]) -> Figure:
         return figure
 
 
+def training(cells: list[dict[str, Any]]) -> Figure:
+    """Draw what training reaches of the bound against the rank."""
+    with house_style():
+        figure, (axes,) = canvas(width=5.6, height=3.5)
+        adapters = [cell for cell in cells if cell["rank"]]
+        kinds = dict.fromkeys((cell["learner"], cell["keys"]) for cell in adapters)
+        for style, kind in zip(SERIES, kinds, strict=False):
+            chosen = [cell for cell in adapters if (cell["learner"], cell["keys"]) == kind]
+            axes.errorbar(
+                [cell["rank"] for cell in chosen],
+                [cell["efficiency"] for cell in chosen],
+                yerr=[2 * (cell["efficiency_stderr"] or 0.0) for cell in chosen],
+                marker="o",
+                label=f"{kind[0]}, keys {kind[1]}",
+                **style,
+            )
+        ranks = sorted({cell["rank"] for cell in adapters})
+        reference_line(axes, 1.0, "bound", at_left=True)
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(ranks, [f"{rank}" for rank in ranks])
+        axes.set(title="Facts learnt to 99%", xlabel="rank", ylabel="over the bound (±2 s.e.)")
+        axes.set_ylim(bottom=0)
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=7.5)
+        return figure
+
+
 def shapes(rows: list[dict[str, Any]]) -> list[str]:
     """Return the shapes, but for those that are another's the other way round and hold as many."""
     names: dict[float, str] = {}

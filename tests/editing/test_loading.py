@@ -38,7 +38,10 @@ def refusal(path):
         ({"intermediate_size": 10**6}, "192,014,112 numbers, and its files hold 26,400"),
         ({"hidden_size": 10**5}, "numbers, and its files hold 26,400"),
         ({"head_dim": 10**5}, "numbers, and its files hold 26,400"),
-        ({"num_hidden_layers": 10**4}, "num_hidden_layers is 10,000, and its files name 21 tensors"),
+        (
+            {"num_hidden_layers": 10**4},
+            "num_hidden_layers is 10,000, and its files name 21 tensors",
+        ),
         ({"num_labels": 10**6}, "num_labels is 1,000,000, and its files name 21 tensors"),
         ({"hidden_size": "x"}, "hidden_size"),
         ({"rms_norm_eps": "a"}, "rms_norm_eps"),

@@ -6,10 +6,11 @@ import re
 import pytest
 
 import simonides.planner.recommend as recommend_module
+from examples import published, training
 from simonides.failures import BadArgumentError
 from simonides.planner.model import Layer, Model, module_keys, selected, short_names
 from simonides.planner.plan import plan
-from simonides.planner.recommend import LEAST_RANK, SPARE, recommend
+from simonides.planner.recommend import EFFICIENCY, LEAST_RANK, SPARE, recommend
 from simonides.planner.source import read_model
 from simonides.theory.capacity import capacity
 
@@ -80,13 +81,20 @@ def test_more_than_all_layers_hold_has_no_rank():
     assert "even at full rank" in beyond.sentence
 
 
-def test_a_measured_efficiency_is_said_and_used(monkeypatch):
+def test_what_training_reached_stands_beside_the_bound(monkeypatch):
     answer = plan(read_model("gpt2"))
-    assert not any("Training reached" in note for note in recommend(answer, 20_000).notes)
-    monkeypatch.setattr(recommend_module, "EFFICIENCY", (0.05, 0.4))
-    advice = recommend(answer, 20_000)
-    assert "Training reached 5% to 40% of it here." in advice.notes
-    assert advice.share_of_capacity <= 0.05 < 2 * advice.share_of_capacity
+    shares = {"all matrices": (0.3, 0.4), "one matrix": (0.05, 0.05)}
+    monkeypatch.setattr(recommend_module, "EFFICIENCY", shares)
+    assert (
+        "Training reached 30% to 40% of it in all matrices of a small network, 5% of it in one matrix of "
+        "a language model."
+    ) in recommend(answer, 20_000).notes
+
+
+def test_what_training_reached_is_what_was_measured():
+    measured = training.reached(published.read()["training"]["rows"])
+    assert measured == EFFICIENCY
+    assert EFFICIENCY["all matrices"][0] >= SPARE
 
 
 @pytest.mark.parametrize("facts", [0, -5, 1.5])

@@ -16,13 +16,13 @@ from simonides.solvers.deciding.threshold import Threshold
 @pytest.mark.slow
 def test_tables_follow_from_the_results(tmp_path, monkeypatch):
     results = json.loads(published.RESULTS.read_text())
-    assert set(results) == {"layers", "cities", "tokens", "model", "keys"}
+    assert set(results) == {"layers", "cities", "tokens", "model", "keys", "training"}
     shown = published.FOLDER
     monkeypatch.setattr(published, "FOLDER", tmp_path)
     monkeypatch.setattr(published, "RESULTS", tmp_path / "examples.json")
     published.write(results)
     written = [path for path in tmp_path.iterdir() if path.suffix in (".md", ".txt", ".json")]
-    assert len(written) == 10
+    assert len(written) == 12
     for path in written:
         assert path.read_text() == (shown / path.name).read_text(), path.name
 

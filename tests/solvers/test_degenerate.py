@@ -293,7 +293,9 @@ def test_two_facts_that_exclude_each_other_are_a_proof_without_a_search(factor):
 
 
 @pytest.mark.parametrize("factor", [0.01, 3.0, -3.0])
-def test_facts_that_exclude_each_other_in_single_precision_are_a_proof_at_a_tolerance_above_it(factor):
+def test_facts_that_exclude_each_other_in_single_precision_are_a_proof_at_a_tolerance_above_it(
+    factor,
+):
     # In exact arithmetic weights may store both, by a margin below what single precision rounds off.
     for seed in range(5):
         problem = planted_and_opposed(factor, seed, kind=np.float32)

@@ -120,12 +120,15 @@ def _tokens(tokens: float | None, bits: float | None, facts: str | None, candida
 
 
 def _advice(advice: Recommendation) -> dict[str, Any]:
+    from simonides.planner.recommend import EFFICIENCY
+
     return {
         "rank": advice.rank,
         "target_modules": advice.target_modules,
         "parameters": advice.parameters,
         "share_of_capacity": advice.share_of_capacity,
         "limit": advice.limit,
+        "training_reached": EFFICIENCY,
         "sentence": advice.sentence,
         "smallest_rank": advice.smallest_rank,
         "tokens_per_fact": advice.tokens_per_fact,

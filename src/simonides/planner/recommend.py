@@ -13,12 +13,16 @@ from simonides.planner.plan import LayerBounds, Plan, at_rank, bound
 from simonides.theory.requirements import first, smallest_rank
 from simonides.theory.setting import Setting
 
-EFFICIENCY: tuple[float, float] | None = None
-"""Least and largest share of the bound that training was measured to reach; None before it is measured."""
+EFFICIENCY: dict[str, tuple[float, float]] = {
+    "all matrices": (0.33, 0.33),
+    "one matrix": (0.07, 0.07),
+}
+"""Least and largest share of the bound that LoRA was measured to learn at ranks from two on: in all
+matrices of a small network, and in one of a language model (the example of training)."""
 
 SPARE = 0.25
-"""Share of capacity that the facts may take, unless an efficiency is measured: a bound is not reached, and
-ranks that leave this much room cost little."""
+"""Share of capacity that the facts may take: less than training reached in all matrices, and ranks that
+leave this much room cost little."""
 
 LEAST_RANK = 4
 """Smallest rank recommended: at rank one only two targets can win, and at rank two theory is too high."""
@@ -30,6 +34,12 @@ _NOTE = (
     "Capacity is an upper bound: below the smallest rank there is no room, and whether a larger one is "
     "enough, only training can show."
 )
+_PLACES = {
+    "all matrices": "in all matrices of a small network",
+    "one matrix": "in one matrix of a language model",
+}
+"""Where it was measured."""
+
 _OTHER_NAMES = (
     "These are llama.cpp's names, not those that PEFT goes by: pass the model's config.json or its name "
     "for a LoraConfig."
@@ -123,9 +133,9 @@ def recommend(plan: Plan, facts: int, *, tokens_per_fact: float = 1.0) -> Recomm
     """Return the rank at which the layers of a plan have room to spare for that many facts.
 
     Ranks are doubled from 4 until the facts take at most a quarter of what the layers could hold together,
-    or the share that training was measured to reach. Unless layers were selected, these are all linear ones
-    of the blocks, without output head, images and experts. For an adapter it is said how full the facts
-    would make it.
+    which is less than training was measured to reach. Unless layers were selected, these are all linear
+    ones of the blocks, without output head, images and experts. For an adapter it is said how full the
+    facts would make it.
 
     Parameters
     ----------
@@ -187,7 +197,7 @@ def recommend(plan: Plan, facts: int, *, tokens_per_fact: float = 1.0) -> Recomm
         capacity=held,
         bits=tokens * math.log2(plan.candidates),
         limit="training"
-        if tokens <= _room() * held and (own or rank == _least(layers))
+        if tokens <= SPARE * held and (own or rank == _least(layers))
         else "capacity",
         sentence=_filled(tokens, held) if own else _sentence(rows, tokens, rank),
         alone=tuple(_alone(row.full.setting, tokens) for row in plan.rows),
@@ -195,17 +205,12 @@ def recommend(plan: Plan, facts: int, *, tokens_per_fact: float = 1.0) -> Recomm
     )
 
 
-def _room() -> float:
-    """Return the share of capacity that the facts may take."""
-    return SPARE if EFFICIENCY is None else EFFICIENCY[0]
-
-
 def _roomy(rows: tuple[LayerBounds, ...], tokens: int) -> int:
     """Return the first rank with room to spare, doubled from the least one, or full rank."""
     layers = tuple(row.layer for row in rows)
     most = max(layer.shortest for layer in layers)
     rank = _least(layers)
-    while rank < most and _held(rows, rank) * _room() < tokens:
+    while rank < most and _held(rows, rank) * SPARE < tokens:
         rank = min(2 * rank, most)
     return rank
 
@@ -248,7 +253,7 @@ def _pattern(model: Model, layers: tuple[Layer, ...], ranks: list[int]) -> dict[
 
 
 def _filled(tokens: int, held: float) -> str:
-    verdict = "capacity is not its limit" if tokens <= _room() * held else "capacity is its limit"
+    verdict = "capacity is not its limit" if tokens <= SPARE * held else "capacity is its limit"
     return f"Your facts would fill {tokens / held:.2%} of what this adapter could hold: {verdict}."
 
 
@@ -274,14 +279,19 @@ def _sentence(rows: tuple[LayerBounds, ...], tokens: int, rank: int | None) -> s
     )
 
 
+def _shares(ends: tuple[float, float]) -> str:
+    return " to ".join(f"{share:.0%}" for share in dict.fromkeys(ends))
+
+
 def _times(ratio: float) -> str:
     return f"{short(float(f'{ratio:.2g}'))} times"
 
 
 def _notes(plan: Plan) -> tuple[str, ...]:
-    notes = [_NOTE]
-    if EFFICIENCY is not None:
-        notes.append(f"Training reached {EFFICIENCY[0]:.0%} to {EFFICIENCY[1]:.0%} of it here.")
+    reached = ", ".join(
+        f"{_shares(EFFICIENCY[name])} of it {place}" for name, place in _PLACES.items()
+    )
+    notes = [_NOTE, f"Training reached {reached}."]
     if _has_other_names(plan.model.layers):
         notes.append(_OTHER_NAMES)
     own = any(row.layer.rank for row in plan.rows)

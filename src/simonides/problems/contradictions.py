@@ -53,9 +53,7 @@ def empty(inputs: Reals) -> list[int]:
     return [int(fact) for fact in np.flatnonzero(~np.any(inputs, axis=1))]
 
 
-def opposed(
-    inputs: Reals, targets: Integers, apart: float = _ROUNDING
-) -> tuple[int, int] | None:
+def opposed(inputs: Reals, targets: Integers, apart: float = _ROUNDING) -> tuple[int, int] | None:
     """Return two facts that exclude each other, the earlier first, or None.
 
     Their inputs are multiples of each other but for rounding, by which each entry may be so much ``apart``:
