@@ -11,7 +11,6 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,9 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 from simonides.interrupts import HOLD
 
 _DIGEST = hashlib.sha256().digest_size
+
+_SAID: set[str] = set()
+"""Faults of the cache that this process has told of."""
 
 
 class _Compiling(event.Listener):
@@ -67,7 +69,7 @@ class _Files(IndexDataCacheFile):
         if not content.startswith(
             pickle.PROTO
         ):  # as the compiler by itself writes it, without a digest
-            _say(f"compiled code in {path} was damaged: compiled again")
+            _say("damaged", f"compiled code such as {path} was damaged: compiled again")
         return None
 
     def _write(self, path: str, content: Any) -> None:
@@ -97,13 +99,14 @@ class _Cache(FunctionCache):
             yield
         except OSError as error:
             self.disable()
-            _say(f"compiled code cannot be kept, and is compiled anew each time: {error}")
+            _say("unkept", f"compiled code cannot be kept, and is compiled anew each time: {error}")
 
 
-@cache
-def _say(note: str) -> None:
-    """Warn once of each."""
-    warnings.warn(note, RuntimeWarning, stacklevel=2)
+def _say(fault: str, note: str) -> None:
+    """Warn once of each fault: a cache has a file or two for every kernel."""
+    if fault not in _SAID:
+        _SAID.add(fault)
+        warnings.warn(note, RuntimeWarning, stacklevel=2)
 
 
 def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -119,8 +122,9 @@ def kernel(**options: Any) -> Callable[[Callable[..., Any]], Any]:
             dispatcher._cache = _Cache(function)
         except RuntimeError:  # neither the package's own folder nor the user's can be written to
             _say(
+                "homeless",
                 "no folder to keep compiled code in, so that it is compiled anew each time: "
-                "name one in the variable NUMBA_CACHE_DIR"
+                "name one in the variable NUMBA_CACHE_DIR",
             )
         return dispatcher
 

@@ -231,7 +231,8 @@ def test_a_server_that_is_no_scheduler_is_refused(tmp_path, greeting):
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
         ended = run_sweep(spec, tmp_path / "run", "--dask", address, before=IMPATIENT)
     assert ended.returncode == 2
-    assert ended.stderr.splitlines()[-1].startswith(f"simonides: dask = {address!r} must be")
+    assert ended.stderr.startswith(f"simonides: dask = {address!r} must be")
+    assert ended.stderr.count("\n") == 1
     assert "Traceback" not in ended.stderr
 
 
@@ -241,6 +242,7 @@ def test_an_address_without_a_scheduler_is_refused(tmp_path):
         assert not (tmp_path / "run").exists()
         ended = run_sweep(spec, tmp_path / "run", "--dask", address, before=IMPATIENT)
         assert ended.returncode == 2
-        assert f"dask = {address!r}" in ended.stderr.splitlines()[-1]
+        assert ended.stderr.startswith(f"simonides: dask = {address!r} must be")
+        assert ended.stderr.count("\n") == 1
         assert "dask scheduler" in ended.stderr
         assert "Traceback" not in ended.stderr

@@ -111,6 +111,10 @@ from simonides.compiled import kernel
 @kernel()
 def double(x):
     return x + x
+
+@kernel()
+def triple(x):
+    return x + x + x
 """
 
 DAMAGES = {
@@ -126,11 +130,13 @@ def doubling(tmp_path, monkeypatch):
     (tmp_path / "doubling.py").write_text(DOUBLING)
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path / "cache"))
+    monkeypatch.setattr("simonides.compiled._SAID", set())
 
-    def call() -> int:
+    def call(name: str = "double") -> int:
         sys.modules.pop("doubling", None)
         with event.install_recorder("numba:compile") as compiled:
-            assert importlib.import_module("doubling").double(21) == 42
+            called = getattr(importlib.import_module("doubling"), name)
+            assert called(21) == {"double": 42, "triple": 63}[name]
         return sum(step.is_start for _, step in compiled.buffer)
 
     yield call
@@ -147,6 +153,16 @@ def test_damaged_compiled_code_is_compiled_again_once_and_said(doubling, suffix,
         assert doubling() == 1
     assert len(notes) == 1
     assert doubling() == 0
+
+
+def test_a_cache_damaged_in_many_places_is_said_in_one_line(doubling, tmp_path):
+    kernels = ("double", "triple")
+    assert [doubling(name) for name in kernels] == [1, 1]
+    for path in (tmp_path / "cache").rglob("*.nbi"):
+        path.write_bytes(b"")
+    with pytest.warns(RuntimeWarning, match="was damaged: compiled again") as notes:
+        assert [doubling(name) for name in kernels] == [1, 1]
+    assert len(notes) == 1
 
 
 def test_code_that_the_compiler_kept_by_itself_is_replaced_without_a_word(doubling, tmp_path):

@@ -67,12 +67,13 @@ def cluster_batches(
 ) -> Generator[list[Record]]:
     """Yield the records of tasks as they are finished, those that are ready together.
 
-    At the ``deadline``, a value of ``time.monotonic()``, raises `OutOfTimeError`. ``tell`` is told in words
-    when nobody is at work.
+    At the ``deadline``, a value of ``time.monotonic()``, raises `OutOfTimeError`. ``tell`` is called
+    once the cluster has answered, and told in words when nobody is at work.
     """
     checked_address(address)
     with _client(address) as client:
         cluster = _Cluster(client, address)
+        tell("")
         left = iter(tasks)
         while True:
             cluster.submit(islice(left, _AHEAD - len(cluster.tasks)))

@@ -71,8 +71,8 @@ def run(
     or on the Dask cluster at the address ``dask``. A task that fails is a record with its reason,
     left alone later unless ``retry_failed``; one whose process is killed is begun `TRIES` times by itself.
     Files whose bytes have changed are set aside and their tasks measured anew. After ``time_limit`` seconds
-    what is finished is the answer, and ``timed_out`` says so. ``watch`` is called at the start and after
-    every batch.
+    what is finished is the answer, and ``timed_out`` says so. ``watch`` is called at the start, or
+    once the cluster has answered, and after every batch.
 
     Raises ``BadArgumentError`` for a folder that is in use, of another version or of something else, and
     ``StorageError`` for a full disk; what was kept stays.
@@ -103,7 +103,8 @@ def run(
                 failed = len(store.statuses) - store.done
                 watch(Tally(tasks.total, store.done, failed, note=note))
 
-        tell()
+        if dask is None:  # a cluster is first to answer
+            tell()
         missing = _missing(tasks, store, retry_failed)
         batches = (
             pooled(attempt, missing, count, killed, deadline=deadline, memory_limit=memory_limit)
