@@ -1,4 +1,4 @@
-"""Model folders and files that claim more than they hold, or that libraries choke on: refused in one line."""
+"""Model folders and files that claim more than they hold, or that libraries choke on: one line each."""
 
 import json
 

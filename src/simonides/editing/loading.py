@@ -1,4 +1,4 @@
-"""A language model from files on this machine, of which nothing is executed, nor believed beyond their size.
+"""A language model from files on this machine, of which nothing is executed or believed beyond its size.
 
 What a library would allocate or list on the word of a configuration is first compared with the tensors
 that are there, whose headers our own readers check.
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _KIND = "a language model that transformers loads, with its tokenizer"
 
 _REPEATED = re.compile("layer|block_count|label")
-"""What in a configuration says how many parts there are of a kind; a million are slow to make of nothing."""
+"""What in a configuration counts parts of a kind, of which a million are slow to make of nothing."""
 
 
 def loaded(path: Path) -> tuple[Any, Any]:
@@ -62,7 +62,8 @@ def loaded(path: Path) -> tuple[Any, Any]:
         with _library():
             config = transformers.AutoConfig.from_pretrained(str(folder), **options)
             with torch.device("meta"):  # which has shapes and no numbers
-                outline = transformers.AutoModelForCausalLM.from_config(config)
+                models: Any = transformers.AutoModelForCausalLM
+                outline = models.from_config(config)
         _refuse_larger(outline, tensors)
         with _library():
             tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **options)
@@ -132,7 +133,7 @@ def _library() -> Iterator[None]:
         yield
     except (OSError, MemoryError):
         raise
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 - see above
         words = " ".join(str(error).split())  # reasons after a line break would be cut off
         raise ValueError(words or type(error).__name__) from None
 
