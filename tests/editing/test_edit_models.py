@@ -72,11 +72,19 @@ def test_the_code_of_a_model_is_not_run(place, tmp_path, monkeypatch):
 
 
 def test_weights_that_a_folder_lacks_are_not_drawn(tmp_path):
+    from safetensors.numpy import load_file, save_file
+
     tiny_model.saved(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     (tmp_path / "model" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
-    with pytest.raises(simonides.BadArgumentError, match=r"its files lack model\.layers\.2"):
+    with pytest.raises(simonides.BadArgumentError, match="its network needs .* its files hold"):
         LanguageModel.load(tmp_path / "model")
+    file = tiny_model.saved(tmp_path / "other") / "model.safetensors"
+    tensors = load_file(file)
+    tensors["another"] = tensors.pop("model.layers.1.mlp.down_proj.weight")
+    save_file(tensors, file, {"format": "pt"})
+    with pytest.raises(simonides.BadArgumentError, match=r"its files lack model\.layers\.1"):
+        LanguageModel.load(tmp_path / "other")
 
 
 def test_a_tokenizer_of_another_model_is_refused(place, tmp_path):
