@@ -77,7 +77,7 @@ def test_weights_that_a_folder_lacks_are_not_drawn(tmp_path):
     tiny_model.saved(tmp_path / "model")
     config = json.loads((tmp_path / "model" / "config.json").read_text())
     (tmp_path / "model" / "config.json").write_text(json.dumps({**config, "num_hidden_layers": 3}))
-    with pytest.raises(simonides.BadArgumentError, match="its network needs .* its files hold"):
+    with pytest.raises(simonides.BadArgumentError, match=r"its network needs .* its files hold"):
         LanguageModel.load(tmp_path / "model")
     file = tiny_model.saved(tmp_path / "other") / "model.safetensors"
     tensors = load_file(file)
