@@ -193,7 +193,7 @@ def test_a_folder_lasts_before_it_takes_its_place_and_its_name_after(tmp_path, m
 
 def test_all_prefixes_together_are_bounded(outcome, tmp_path, monkeypatch):
     folder = outcome.save(tmp_path / "edited")
-    monkeypatch.setattr("simonides.editing.folder._MOST_TOKENS", 50)
+    monkeypatch.setattr("simonides.editing.folder.MOST_TOKENS", 50)
     with pytest.raises(simonides.BadArgumentError, match="its facts have 60 tokens, more than 50"):
         simonides.verify_edit(folder)
 

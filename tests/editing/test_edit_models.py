@@ -71,6 +71,12 @@ def test_the_code_of_a_model_is_not_run(place, tmp_path, monkeypatch):
     assert not (tmp_path / "ran").exists()
 
 
+def test_more_facts_than_a_proof_is_written_of_are_refused(place, monkeypatch):
+    monkeypatch.setattr("simonides.editing.edit.MOST_TOKENS", 50)
+    with pytest.raises(simonides.BadArgumentError, match="60 tokens, more than 50"):
+        simonides.edit(place / "model", FACTS, keep=place / "text.txt")
+
+
 def test_weights_that_a_folder_lacks_are_not_drawn(tmp_path):
     from safetensors.numpy import load_file, save_file
 

@@ -130,9 +130,11 @@ def _rows(outcome: Edit) -> list[list[str]]:
     ]
     if outcome.middle is not None:
         count = f"{outcome.middle.subjects:,} subjects"
-        rows.insert(0, [f"answered by layer {outcome.layer}", f"{outcome.answered:,} of {count}"])
+        rows.insert(
+            0, [f"values that answer, layer {outcome.layer}", f"{outcome.answered:,} of {count}"]
+        )
     for trial in outcome.trials:
-        rows.append([f"layer {trial.layer}: wordings held out", _share(trial.understood)])
+        rows.append([f"trial, layer {trial.layer}: wordings held out", _share(trial.understood)])
     if outcome.preserved:
         rows.insert(1, ["preserved, run", _of(outcome.kept, outcome.preserved)])
     return rows

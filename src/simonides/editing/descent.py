@@ -8,6 +8,7 @@ every direction disturbs text alike: what facts ask for together is then found a
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,6 +32,15 @@ _MEMORIES = (0.9, 0.99)
 """Of slopes and their squares: passes are few, and each has few steps."""
 
 
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """A change, and whether there was time for all of it."""
+
+    change: Reals
+    interrupted: bool
+    timed_out: bool
+
+
 def descended(
     upper: UpperLayers,
     counted: Any,
@@ -38,8 +48,8 @@ def descended(
     metric: Reals,
     deadline: float,
     watch: Callable[[int, float], None],
-) -> tuple[Reals, bool]:
-    """Return a change that the answers follow better than the one given, and if that was interrupted.
+) -> Descent:
+    """Return a change that the answers follow better than the one given.
 
     ``counted`` says of every wording whether it counts; ``watch`` is called with each pass and the share of
     these whose every token is more likely than all others together. At the deadline of the clock
@@ -54,23 +64,26 @@ def descended(
     descent = torch.optim.Adam(
         [weights], lr=_RATE * float(weights.detach().abs().mean()), betas=_MEMORIES
     )
-    total = _PASSES * len(upper.groups)
-    slower = torch.optim.lr_scheduler.CosineAnnealingLR(descent, total)
-    order = np.random.default_rng(0)
-    with Keyboard() as keyboard:
+    groups = [group for group in upper.groups if bool(counted[group.rows].any())]
+    slower = torch.optim.lr_scheduler.CosineAnnealingLR(descent, _PASSES * len(groups))
+    order, late = np.random.default_rng(0), False
+    with Keyboard() as keyboard, torch.enable_grad():
         for step in range(_PASSES):
             likely = 0
-            for place in order.permutation(len(upper.groups)):
-                if time.monotonic() >= deadline:
+            for place in order.permutation(len(groups)):
+                late = time.monotonic() >= deadline
+                if late:
                     break
-                group = upper.groups[place]
+                group = groups[place]
                 losses = upper.losses(group, inputs[group.rows] @ weights.T)[counted[group.rows]]
                 descent.zero_grad()
                 losses.sum().backward()
                 descent.step()
                 slower.step()
                 likely += int((losses.detach() < np.log(2)).all(dim=1).sum())
+            if late:
+                break
             watch(step + 1, likely / int(counted.sum()))
     moved = weights.detach().double().numpy()
     back = solve_triangular(root, moved.T, lower=True, trans="T").T
-    return np.asarray(back), keyboard.interrupted
+    return Descent(np.asarray(back), keyboard.interrupted, late)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simonides import arguments
+from simonides.editing.folder import MOST_TOKENS
 from simonides.editing.language_model import LanguageModel
-from simonides.editing.middle import Spared, applied, understand
+from simonides.editing.middle import Spared, applied, layers_to_try, understand
 from simonides.editing.ordinary_text import python_text, read_text
 from simonides.editing.outcome import Edit, EditRequest, outcome_of
 from simonides.editing.running import run
@@ -19,6 +21,7 @@ from simonides.editing.storing import place, refuse_twins, store
 from simonides.editing.text_statistics import second_moments, text_score
 from simonides.editing.token_facts import kept_facts, token_facts, without
 from simonides.failures import BadArgumentError
+from simonides.interrupts import completed
 from simonides.problems import checked
 from simonides.reading import expecting
 
@@ -26,8 +29,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from pathlib import Path
 
+    from simonides.arrays import Reals
     from simonides.editing.middle import MiddleChange
     from simonides.editing.statements import Statement
+    from simonides.editing.storing import Placed
+    from simonides.editing.token_facts import TokenFact
     from simonides.solvers.solution import Progress
 
 MARGIN = 0.05
@@ -80,7 +86,7 @@ def edit(
     margin : float
         Distance at which each stream must lie inside its token's cell, over the stream's root mean square.
     rank : int, optional
-        Largest rank of the change, which is longer for it; ``save`` can then write an adapter.
+        Largest rank of the last layer's change, which is longer for it. Alone it may be an adapter.
     time_limit : float, optional
         Seconds for storing, after which the best so far is taken. So it is when interrupted.
     threads : int, optional
@@ -120,12 +126,14 @@ def edit(
         with expecting("facts", _name(facts), "facts that a model can hold", "change that line"):
             learnt = token_facts(statements, loaded.tokenizer, loaded.longest)
             refuse_twins(loaded, learnt)
+            _refuse_more(learnt)
         with expecting(
             "preserve", _name(preserve), "prompts that a model reads", "change that line"
         ):
             kept = kept_facts(staying, loaded.tokenizer, loaded.longest, loaded.next_tokens)
             kept = without(kept, learnt)
             refuse_twins(loaded, kept)
+            _refuse_more([*learnt, *kept])
         before = text_score(loaded, text.held_out, lambda n: say(f"{n:,} tokens foretold"))
         marks.append(time.perf_counter())
         middle = None
@@ -137,15 +145,24 @@ def edit(
         marks.append(time.perf_counter())
         remaining = _remaining(time_limit, middle, marks[2] - marks[1])
         with applied(middle, loaded):
-            placed = place(loaded, learnt, kept, margin, lambda n: say(f"keys of {n:,} facts read"))
-            metric = second_moments(
-                loaded, text.learnt, lambda n: say(f"{n:,} tokens of text read")
-            )
+
+            def read() -> tuple[Placed, Reals]:
+                placed = place(
+                    loaded, learnt, kept, margin, lambda n: say(f"keys of {n:,} facts read")
+                )
+                return placed, second_moments(
+                    loaded, text.learnt, lambda n: say(f"{n:,} tokens of text read")
+                )
+
+            # After work in the middle an interrupt loses nothing; before any there is nothing to lose.
+            (placed, metric), pressed = (read(), False) if middle is None else completed(read)
             marks.append(time.perf_counter())
             stored = store(
-                loaded, placed, metric, rank=rank, time_limit=remaining, threads=threads,
-                watch=lambda progress: say(_line(progress)),
+                loaded, placed, metric, rank=rank, time_limit=0.0 if pressed else remaining,
+                threads=threads, watch=lambda progress: say(_line(progress)),
             )  # fmt: skip
+            if pressed:
+                stored = replace(stored, solution=replace(stored.solution, interrupted=True))
         marks.append(time.perf_counter())
         say("running the edited model")
         seen = run(loaded, middle, stored.change, learnt, kept, text)
@@ -179,12 +196,25 @@ def _check_layer(layer: int | str, model: LanguageModel, statements: Sequence[St
         return
     if model.layers < 2:
         raise arguments.refuse("layer", layer, "-1 in a model of one layer", "pass -1")
+    changeable = model.at(layer).changeable if isinstance(layer, int) else layers_to_try(model)
+    if not changeable:
+        condition = "one whose mlp has a down_proj, which alone is changed"
+        raise arguments.refuse("layer", layer, condition, "pass -1, or another layer")
     lacking = next((each for each in statements if not each.subject), None)
     if lacking is not None:
         raise arguments.refuse(
             "layer", layer, f"-1 where line {lacking.line} of the facts names no subject",
             "give a column subject: the part of the prompt that the fact is about",
         )  # fmt: skip
+
+
+def _refuse_more(facts: Sequence[TokenFact]) -> None:
+    """Raise ``ValueError`` for more facts than a proof can be written of."""
+    count = sum(len(fact.prefix) for fact in facts)
+    if count > MOST_TOKENS:
+        raise ValueError(
+            f"the prefixes of all facts have {count:,} tokens, more than {MOST_TOKENS:,}"
+        )
 
 
 def _statements(name: str, source: Any, *, need_answer: bool) -> list[Statement]:

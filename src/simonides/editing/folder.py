@@ -44,7 +44,7 @@ PROOF, KEYS, CONFIG = "certificate.npz", "keys.npz", "config.json"
 _KIND = "edit of a language model by simonides"
 """What the record of an edit says it is."""
 
-_MOST_TOKENS = 2**21
+MOST_TOKENS = 2**21
 """Of the prefixes of all facts: a hundred thousand facts of twenty tokens, hours for a small model."""
 
 _KINDS = {"inputs": "f", "targets": "i", "tokens": "i", "lengths": "i"}
@@ -99,6 +99,7 @@ def save(path: str | Path, outcome: Edit, *, adapter: bool = False) -> Path:
     if adapter and (outcome.factors is None or outcome.middle is not None):
         condition = "that of a change of the last layer alone whose rank is bounded"
         raise arguments.refuse("adapter", adapter, condition, "edit with a rank such as 8")
+    after = None
     with _new_folder(path) as part:
         if adapter and outcome.factors is not None:
             factors = adapters.singles(outcome.factors)
@@ -109,6 +110,7 @@ def save(path: str | Path, outcome: Edit, *, adapter: bool = False) -> Path:
         else:
             with applied(outcome.middle, model), model.changed(outcome.weights):
                 _write_network(part, model)
+                after = _digest(model)
             changed = [model] if outcome.middle is None else [model, model.at(outcome.middle.layer)]
             _write_tensors(part / BEFORE, {each.weight_name: each.weight for each in changed})
         _write_facts(part / FACTS, outcome)
@@ -127,7 +129,8 @@ def save(path: str | Path, outcome: Edit, *, adapter: bool = False) -> Path:
             "model": adapters.source(model) if adapter else model.source,
             "weight": model.weight_name,
             "before": _digest(model),
-            "config": None if adapter else _file_digest(part / CONFIG),
+            "after": after,
+            "config": _file_digest(part / (adapters.CONFIG if adapter else CONFIG)),
             **_plain(outcome.record()),
         }
         write_whole(part / RECORD, json.dumps(content, indent=1, allow_nan=False).encode())
@@ -199,6 +202,9 @@ def verify_edit(path: str | Path) -> ChangeVerification:
     if before is None:
         reason = "the model is not that of before with the change of these matrices"
         return ChangeVerification(False, reason=reason)
+    if not adapter and _digest(model) != _record(place).get("after"):
+        reason = "the model has been changed since it was written"
+        return ChangeVerification(False, reason=reason)
     if not (place / PROOF).exists():
         return ChangeVerification(False, reason="there is no certificate")
     certificate = ChangeCertificate.load(place / PROOF)
@@ -236,6 +242,7 @@ def _bare(place: Path) -> tuple[LanguageModel, dict[str, Any] | None]:
     record = _record(place)
     model = LanguageModel.load(str(record.get("model")))
     same = _digest(model) == record.get("before")
+    same = same and _file_digest(place / adapters.CONFIG) == record.get("config")
     return model, {model.weight_name: model.weight} if same else None
 
 
@@ -273,8 +280,8 @@ def _prefixes(tokens: Any, lengths: Any, facts: int, longest: int) -> list[tuple
     tokens, lengths = (array.ravel().astype(np.int64) for array in (tokens, lengths))
     if np.any(lengths > longest):
         raise ValueError(f"a fact has {lengths.max():,} tokens, more than {longest:,}")
-    if len(tokens) > _MOST_TOKENS:
-        raise ValueError(f"its facts have {len(tokens):,} tokens, more than {_MOST_TOKENS:,}")
+    if len(tokens) > MOST_TOKENS:
+        raise ValueError(f"its facts have {len(tokens):,} tokens, more than {MOST_TOKENS:,}")
     whole = len(lengths) == facts and np.all(lengths > 0) and lengths.sum() == len(tokens)
     if not whole or np.any(tokens < 0):
         raise ValueError("its tokens are not those of its facts")

@@ -20,6 +20,7 @@ import numpy as np
 
 from simonides import arguments
 from simonides.editing.loading import loaded
+from simonides.interrupts import HOLD
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -102,6 +103,13 @@ class LanguageModel:
     def down(self) -> Any:
         """The matrix that is changed."""
         return self.network.base_model.layers[self.layer].mlp.down_proj
+
+    @property
+    def changeable(self) -> bool:
+        """Whether the layer has a matrix that can be changed."""
+        return hasattr(
+            getattr(self.network.base_model.layers[self.layer], "mlp", None), "down_proj"
+        )
 
     @property
     def after(self) -> Any:
@@ -198,7 +206,7 @@ class LanguageModel:
                     parameters[name].copy_(torch.from_numpy(weight))
             yield
         finally:
-            with torch.no_grad():
+            with HOLD, torch.no_grad():
                 for name, weight in before.items():
                     parameters[name].copy_(weight)
 

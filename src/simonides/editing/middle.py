@@ -7,7 +7,6 @@ after which the model itself answers. Nothing of it can be proved, for the layer
 from __future__ import annotations
 
 import contextlib
-import time
 from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -33,6 +32,9 @@ if TYPE_CHECKING:
 
 _TRIED_FACTS = 24
 """Facts that layers are compared by: a share of them is then known to a tenth."""
+
+_TRYING_SHARE = 0.5
+"""Of a time limit, for comparing layers at most."""
 
 _TRIED_LAYERS = 5
 """Layers that are compared, evenly from an eighth of the way up to the middle."""
@@ -94,32 +96,36 @@ def understand(
 
     Cut short, it is what the values by then are worth.
     """
-    deadline = arguments.deadline(time_limit)
-    trials: list[Trial] = []
-    with Keyboard() as keyboard:
-        for each in layers_to_try(model.layers) if layer is None else ():
-            if not trials or time.monotonic() < deadline:
-                trials.append(_trial(model.at(each), statements, spared, deadline, say))
+    deadline, trials = arguments.deadline(time_limit), []
+    candidates = layers_to_try(model)
     if layer is None:
+        half = arguments.deadline(None if time_limit is None else _TRYING_SHARE * time_limit)
+        with Keyboard() as keyboard:
+            for each in candidates:
+                trial = _trial(model.at(each), statements, spared, half, say)
+                if trial is None:
+                    break
+                trials.append(trial)
         best = max(trials, key=lambda trial: (trial.understood, trial.repeated), default=None)
-        layer = layers_to_try(model.layers)[0] if best is None else best.layer
-        say(f"layer {layer} is understood best")
-    if keyboard.interrupted:
-        deadline = time.monotonic()
+        layer = candidates[len(candidates) // 2] if best is None else best.layer
+        say(f"layer {layer} is taken")
+        if keyboard.interrupted:
+            none = np.zeros_like(model.at(layer).weight)
+            subjects = len({statement.subject for statement in statements})
+            return MiddleChange(layer, none, subjects, 0, tuple(trials), interrupted=True)
     ways = wordings(statements, model.tokenizer, model.longest)
     stored = _stored(model.at(layer), ways, spared, deadline, say)
-    interrupted = keyboard.interrupted or stored.interrupted
-    return replace(stored, trials=tuple(trials), interrupted=interrupted)
+    return replace(stored, trials=tuple(trials))
 
 
-def layers_to_try(layers: int) -> list[int]:
-    """Return the layers of a model to compare.
-
-    >>> layers_to_try(30)
-    [3, 6, 9, 12, 15]
-    """
-    places = np.linspace(layers / 8, layers / 2, _TRIED_LAYERS).astype(int)
-    return sorted({min(int(place), layers - 2) for place in places})
+def layers_to_try(model: LanguageModel) -> list[int]:
+    """Return the layers of a model to compare, of those with a matrix that can be changed."""
+    places = np.linspace(model.layers / 8, model.layers / 2, _TRIED_LAYERS).astype(int)
+    return [
+        layer
+        for layer in sorted({min(int(place), model.layers - 2) for place in places})
+        if model.at(layer).changeable
+    ]
 
 
 def _stored(
@@ -140,21 +146,21 @@ def _stored(
         upper, subjects, count, deadline,
         lambda step, reached: say(f"{name}: step {step}, {reached:,} of {count:,} subjects answered"),
     )  # fmt: skip
-    answered, interrupted = values.reached[subjects], values.interrupted
+    answered = values.reached[subjects]
     change = np.zeros_like(model.weight)
+    cut = values.interrupted, values.timed_out
     if answered.any():
         # Where no subject ends, the prompts are ordinary text: a change there would undo the values.
         metric += upper.others
         change = spread(upper.keys[answered], values.shifts[subjects[answered]], metric)
-        if not interrupted:
-            change, interrupted = descended(
+        if not any(cut):
+            descent = descended(
                 upper, answered, change, metric, deadline,
                 lambda step, share: say(f"{name}: pass {step}, {share:.0%} of wordings likely"),
             )  # fmt: skip
-    return MiddleChange(
-        model.layer, model.written(change), count, int(np.count_nonzero(values.reached)),
-        interrupted=interrupted, timed_out=values.timed_out,
-    )  # fmt: skip
+            change, cut = descent.change, (descent.interrupted, descent.timed_out)
+    reached = int(np.count_nonzero(values.reached))
+    return MiddleChange(model.layer, model.written(change), count, reached, (), *cut)
 
 
 def _trial(
@@ -163,16 +169,28 @@ def _trial(
     spared: Spared,
     deadline: float,
     say: Callable[[str], None],
-) -> Trial:
-    """Return what some facts come to at the model's layer, with one wording of each held out."""
-    ways = [wordings(part, model.tokenizer, model.longest) for part in divided(statements)]
+) -> Trial | None:
+    """Return what some facts come to at the model's layer, with one wording of each held out.
+
+    None if there was no time for all of it.
+    """
+    shown, held_out = divided(statements)
+    try:
+        ways = [wordings(part, model.tokenizer, model.longest) for part in (shown, held_out)]
+    except ValueError as error:  # of a sentence that we put before a prompt
+        remedy = "give each fact two wordings, or a number of a layer"
+        raise arguments.refuse(
+            "layer", "auto", "a number for these facts", f"{remedy} ({error})"
+        ) from None
     stored = _stored(model, ways[0], spared, deadline, say)
     if stored.interrupted:
         raise KeyboardInterrupt
+    if stored.timed_out:
+        return None
     with applied(stored, model):
         repeated, understood = (float(np.mean(recalled(model, part))) for part in ways)
     say(f"layer {model.layer}: {understood:.0%} of other wordings recalled")
-    return Trial(model.layer, len(ways[1]), repeated, understood)
+    return Trial(model.layer, len(held_out), repeated, understood)
 
 
 def divided(statements: Sequence[Statement]) -> tuple[list[Statement], list[Statement]]:

@@ -59,8 +59,8 @@ class Edit:
     margin : float
         As it was asked for.
     change, change_lower : float
-        Root mean square by which the change moves the stream of ordinary text, by the second moments, and
-        what no change with the same margins falls below.
+        Root mean square by which the last layer's change moves the stream of ordinary text, by the second
+        moments, and what no change with the same margins falls below.
     stream_change : float
         The same as a share of the stream, measured on held-out text.
     perplexity_before, perplexity_after, next_token_before, next_token_after : float
@@ -92,7 +92,8 @@ class Edit:
     notes : tuple of str
         What else is to be known.
     useful : bool
-        Whether the change recalls more facts than no change, or all of them.
+        Whether the last layer's change recalls more facts than none, or all are recalled, or the layer in
+        the middle has a value for any.
     interrupted, timed_out : bool
         Whether it was cut short; the change is then the best by then.
 
@@ -255,7 +256,8 @@ def _notes(
     if middle is not None and middle.trials:
         best = next(trial for trial in middle.trials if trial.layer == middle.layer)
         notes.append(
-            f"There {best.understood:.0%} of wordings held out were recalled, of {best.facts:,} facts."
+            f"In a trial of {best.facts:,} facts alone {best.understood:.0%} of wordings held out were "
+            "recalled there; of many facts it is less."
         )
     if stored.solution.interrupted or _cut(middle, "interrupted"):
         notes.append("Interrupted: this is the best by then.")

@@ -31,6 +31,11 @@ def spread(keys: Reals, values: Reals, metric: Reals, ridge: float = _RIDGE) -> 
            [0., 2., 0.]])
     """
     weighed = cho_solve(cho_factor(metric), keys.T)
+    softened = ridge * float(np.vdot(keys.T, weighed)) / len(keys)
+    if len(keys) > keys.shape[1]:  # the same by the smaller of two systems
+        return np.asarray(
+            cho_solve(cho_factor(keys.T @ keys + softened * metric), keys.T @ values).T
+        )
     gram = keys @ weighed
-    gram[np.diag_indices_from(gram)] += ridge * float(np.trace(gram)) / len(gram)
+    gram[np.diag_indices_from(gram)] += softened
     return np.asarray(cho_solve(cho_factor(gram), values).T @ weighed.T)

@@ -9,6 +9,7 @@ import copy
 import time
 from collections import defaultdict
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from simonides.editing.language_model import LanguageModel
     from simonides.editing.wordings import Wording
 
-_ROWS = 64
-"""Wordings that run at once: a processor's cores are busy, and logits for every token fit."""
+_ROWS, _TOKENS = 64, 1024
+"""Wordings that run at once and their tokens: cores are busy, and what a gradient remembers fits."""
 
 _NOT_ASKED = -100
 """What stands in a target's place where a shorter answer has ended, as torch's losses have it."""
@@ -57,7 +58,7 @@ class UpperLayers:
     others : array (dim_in, dim_in)
         Second moments of what it reads at all other tokens of the wordings.
     size : float
-        Mean length of the streams there.
+        Median length of the streams there: where a text begins they may be a hundred times longer.
     """
 
     base: Any
@@ -79,6 +80,9 @@ class UpperLayers:
         above = list(network.base_model.layers)[model.layer + 1 :]
         base.layers = torch.nn.ModuleList(_fixed(layer, kind) for layer in above)
         base.norm = _fixed(network.base_model.norm, kind)
+        base.config = copy.copy(network.base_model.config)
+        if getattr(base.config, "layer_types", None):  # by which each layer knows how far it sees
+            base.config.layer_types = list(base.config.layer_types)[model.layer + 1 :]
         keys = np.empty((len(wordings), model.down.in_features))
         moments, count = np.zeros((keys.shape[1],) * 2), 0
         groups, sizes = [], []
@@ -93,8 +97,8 @@ class UpperLayers:
             answers, targets = _asked(own, place)
             groups.append(Group(torch.tensor(rows), streams.to(kind), past, answers, targets))
         moments /= max(count, 1)
-        size = float(torch.cat(sizes).mean())
-        layers = cls(base, _fixed(model.head, kind), tuple(groups), keys, moments, size)
+        size = float(torch.cat(sizes).median())
+        layers = cls(base, _fixed(model.head, torch.float32), tuple(groups), keys, moments, size)
         layers._check(model, wordings)
         return layers
 
@@ -102,10 +106,8 @@ class UpperLayers:
         """Return the loss of each token of the answers after shifts of the streams where subjects end."""
         import torch
 
-        streams = group.streams.clone()
-        streams = torch.cat(
-            [(streams[:, :1] + shifts[:, None].to(streams.dtype)), streams[:, 1:]], dim=1
-        )
+        first = group.streams[:, :1] + shifts[:, None].to(group.streams.dtype)
+        streams = torch.cat([first, group.streams[:, 1:]], dim=1)
         past = copy.copy(group.past)
         if past is not None:  # what is appended to a cache stays out of the one kept
             past.layers = [copy.copy(layer) for layer in group.past.layers]
@@ -113,7 +115,7 @@ class UpperLayers:
             inputs_embeds=streams, past_key_values=past, use_cache=past is not None
         ).last_hidden_state
         wanted = torch.gather(states, 1, group.answers[:, :, None].expand(-1, -1, states.shape[-1]))
-        logits = self.head(wanted).float()
+        logits = self.head(wanted.float())
         losses = torch.nn.functional.cross_entropy(
             logits.flatten(0, 1), group.targets.flatten(), ignore_index=_NOT_ASKED, reduction="none"
         )
@@ -123,22 +125,21 @@ class UpperLayers:
         """Refuse a model whose upper layers do not say by themselves what the model says."""
         import torch
 
-        group = self.groups[0]
-        row = int(group.rows[0])
-        wording = wordings[row]
-        with torch.no_grad():
-            alone = self.losses(group, torch.zeros(len(group.rows), group.streams.shape[-1]))[
-                0
-            ].amax()
-            logits = model.logits(torch.tensor([wording.read]))[0, len(wording.prompt) - 1 :]
-            whole = torch.nn.functional.cross_entropy(
-                logits, torch.tensor(wording.answer), reduction="none"
-            ).amax()
-        if not abs(float(alone - whole)) <= _LEAST_AGREEMENT * (1 + float(whole)):
-            raise arguments.refuse(
-                "model", model.source, "one whose layers can be run from a stream in its middle",
-                "it does more between them; change its last layer alone (layer=-1)",
-            )  # fmt: skip
+        for group in (self.groups[0], self.groups[-1]):
+            row = int(group.rows[-1])
+            wording = wordings[row]
+            with torch.no_grad():
+                shifts = torch.zeros(len(group.rows), group.streams.shape[-1])
+                alone = self.losses(group, shifts)[-1].amax()
+                logits = model.logits(torch.tensor([wording.read]))[0, len(wording.prompt) - 1 :]
+                whole = torch.nn.functional.cross_entropy(
+                    logits, torch.tensor(wording.answer), reduction="none"
+                ).amax()
+            if not abs(float(alone - whole)) <= _LEAST_AGREEMENT * (1 + float(whole)):
+                raise arguments.refuse(
+                    "model", model.source, "one whose layers can be run from a stream in its middle",
+                    "it does more between them; change its last layer alone (layer=-1)",
+                )  # fmt: skip
 
 
 def _batches(wordings: Sequence[Wording]) -> Iterator[tuple[list[int], Any, int]]:
@@ -150,9 +151,15 @@ def _batches(wordings: Sequence[Wording]) -> Iterator[tuple[list[int], Any, int]
         places[wording.place].append(row)
     for place, rows in sorted(places.items()):
         rows.sort(key=lambda row: len(wordings[row].read))
-        for first in range(0, len(rows), _ROWS):
-            part = rows[first : first + _ROWS]
-            longest = max(len(wordings[row].read) for row in part)
+        while rows:
+            count = 1
+            while (
+                count < min(_ROWS, len(rows))
+                and (count + 1) * len(wordings[rows[count]].read) <= _TOKENS
+            ):
+                count += 1
+            part, rows = rows[:count], rows[count:]
+            longest = len(wordings[part[-1]].read)
             tokens = [wordings[row].read for row in part]
             yield part, torch.tensor([(*t, *t[:1] * (longest - len(t))) for t in tokens]), place
 
@@ -171,7 +178,11 @@ def _read(model: LanguageModel, tokens: Any, place: int, kind: Any) -> tuple[Rea
         rest, streams = model.states(tokens[:, place:], copy.deepcopy(past))
         keys.append(rest)
     if past is not None:
-        for layer in past.layers:
+        for number, layer in enumerate(past.layers):
+            if number <= model.layer:  # never read but for how many tokens there are
+                layer.keys, layer.values = (
+                    state[:1, :1, :, :1].clone() for state in (layer.keys, layer.values)
+                )
             layer.keys, layer.values = layer.keys.to(kind), layer.values.to(kind)
     return torch.cat(keys, dim=1).double().numpy(), streams, past
 
@@ -202,8 +213,12 @@ def _fixed(module: Any, kind: Any) -> Any:
     return copy.deepcopy(module).to(kind).requires_grad_(False)
 
 
+@cache
 def _quickest() -> Any:
-    """Return the precision in which this processor multiplies matrices more quickly: half or single."""
+    """Return the precision in which this processor multiplies matrices more quickly: half or single.
+
+    It is asked once, so that a process does the same throughout.
+    """
     import torch
 
     def seconds(kind: Any) -> float:

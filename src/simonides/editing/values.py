@@ -84,9 +84,10 @@ def _slopes(upper: UpperLayers, owners: Any, shifts: Any, reached: Any) -> tuple
         own = owners[group.rows]
         if bool(reached[own].all()):
             continue
-        moved = shifts[own].requires_grad_()
-        losses = upper.losses(group, moved)
-        losses.sum().backward()
+        with torch.enable_grad():
+            moved = shifts[own].requires_grad_()
+            losses = upper.losses(group, moved)
+            losses.sum().backward()
         slopes.index_add_(0, own, moved.grad)
         worst.scatter_reduce_(0, own, losses.detach().amax(1), "amax")
     return slopes, worst
