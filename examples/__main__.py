@@ -1,13 +1,15 @@
 """Run the examples of the guides and write what they found to ``docs/measured``.
 
 ``python -m examples`` runs all, ``python -m examples layers`` one; ``--jobs 2`` on two processes where
-instances are independent.
+instances are independent. ``python -m examples editors`` takes up where it was left.
 """
 
 import argparse
+from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
-from examples import cities, layers, model, published, tokens
+from examples import cities, editors, layers, model, published, tokens
 from examples.encoder import MissingExtraError, token_vectors
 from examples.world import world
 
@@ -60,7 +62,47 @@ def _model(_jobs: int) -> dict[str, Any]:
     return results
 
 
-_EXAMPLES = {"layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model}
+def _editors(plan: editors.Plan) -> dict[str, Any]:
+    """Compare editors of a language model (a day; each row is kept as it comes)."""
+    results = published.read()
+    so_far: dict[str, Any] = results.get("editors", {})
+    for so_far in editors.measure(plan, so_far):
+        published.keep({**results, "editors": so_far})
+        _say({name: rows[-1] for name, rows in so_far.items() if rows})
+    return so_far
+
+
+_EXAMPLES: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model, "editors": _editors,
+}  # fmt: skip
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    """Add what the comparison of editors is to measure, each with what it is by default."""
+    group = parser.add_argument_group("editors")
+    group.add_argument("--kinds", nargs="+", choices=editors.KINDS, help="of facts")
+    for name, words in (
+        ("sizes", "numbers of facts"), ("seeds", "of facts"), ("layers", "to choose from"),
+    ):  # fmt: skip
+        group.add_argument(f"--{name}", nargs="+", type=int, metavar="N", help=words)
+    group.add_argument("--methods", nargs="+", choices=editors.METHODS)
+    for name, words in (
+        ("tuned-on", "facts to tune on, at most"),
+        ("candidates", "settings of a method to try"),
+        ("neighbours", "prompts about others"),
+        ("characters", "of held-out text"),
+    ):
+        group.add_argument(f"--{name}", type=int, metavar="N", help=words)
+
+
+def _plan(options: argparse.Namespace) -> editors.Plan:
+    names = (each.name for each in fields(editors.Plan))
+    given = {name: getattr(options, name) for name in names}
+    return editors.Plan(**{
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in given.items()
+        if value is not None
+    })  # fmt: skip
 
 
 def main() -> None:
@@ -70,6 +112,7 @@ def main() -> None:
         "names", nargs="*", metavar="NAME", help=f"of {', '.join(_EXAMPLES)}; or all"
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes for independent instances")
+    _add_plan(parser)
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in _EXAMPLES]
     if unknown:
@@ -78,10 +121,10 @@ def main() -> None:
     for name in options.names or _EXAMPLES:
         print(f"{name}: {(_EXAMPLES[name].__doc__ or '').splitlines()[0]}", flush=True)
         try:
-            results[name] = _EXAMPLES[name](options.jobs)
+            results[name] = _EXAMPLES[name](_plan(options) if name == "editors" else options.jobs)
         except MissingExtraError as missing:
             parser.error(str(missing))
-        published.write(results)
+        published.write(results, name)
     print(published.RESULTS)
 
 
