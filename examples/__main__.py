@@ -65,11 +65,11 @@ def _model(_jobs: int) -> dict[str, Any]:
 def _editors(plan: editors.Plan) -> dict[str, Any]:
     """Compare editors of a language model (a day; each row is kept as it comes)."""
     results = published.read()
-    so_far: dict[str, Any] = results.get("editors", {})
-    for so_far in editors.measure(plan, so_far):
-        published.keep({**results, "editors": so_far})
+    for so_far in editors.measure(plan, results.get("editors", {})):
+        results["editors"] = so_far
+        published.keep(results)
         _say({name: rows[-1] for name, rows in so_far.items() if rows})
-    return so_far
+    return dict(results["editors"])
 
 
 _EXAMPLES: dict[str, Callable[[Any], dict[str, Any]]] = {

@@ -8,12 +8,14 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from importlib.util import find_spec
 from itertools import product
 from typing import Any
 
 import numpy as np
 
 from examples import smollm
+from examples.encoder import MissingExtraError
 from examples.questions import KINDS
 from examples.rivals import RIVALS, Changes, Settings
 from examples.workbench import Bench
@@ -83,10 +85,16 @@ class Workshop:
         return self.moments[layer]
 
     def bench(self, kind: str, facts: int, seed: int, layer: int) -> Bench:
-        """Return facts at a layer; only those of one kind, number and seed are at hand."""
+        """Return facts at a layer; those at hand are these, and those that methods are tuned on."""
         key = (kind, facts, seed)
-        if any(other[:3] != key for other in self.benches):
-            self.benches, self.middles = {}, {}
+        self.benches = {
+            own: bench
+            for own, bench in self.benches.items()
+            if own[:3] == key or (own[0] == kind and _TUNING_SEED in (own[2], seed))
+        }
+        self.middles = {
+            bench: own for bench, own in self.middles.items() if bench in self.benches.values()
+        }
         if (*key, layer) not in self.benches:
             questions = KINDS[kind](self.model, facts, self.plan.neighbours, seed)
             model = self.model.at(layer)
@@ -111,6 +119,8 @@ class Workshop:
 
 def measure(plan: Plan, kept: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Measure in SmolLM2: yield all results so far."""
+    if find_spec("peft") is None:
+        raise MissingExtraError("peft")
     yield from run(LanguageModel.load(smollm.file()), python_text(), plan, kept)
 
 
@@ -131,14 +141,14 @@ def run(
             for seed, method in product(plan.seeds, plan.methods)
             if _kept(results["rows"], _name(kind, facts, method) | {"seed": seed} | terms) is None
         ]
-        for method in dict.fromkeys(_tuned_as(method) for _, method in missing):
-            name = _name(kind, min(facts, plan.tuned_on), method) | terms
-            if method != LAST and _kept(results["tuned"], name) is None:
-                results["tuned"].append(name | tune(workshop, kind, name["facts"], method))
-                yield results
         for seed, method in missing:
             name = _name(kind, min(facts, plan.tuned_on), _tuned_as(method)) | terms
-            choice = _kept(results["tuned"], name) or {"layer": model.layer, "settings": {}}
+            choice = _kept(results["tuned"], name)
+            if choice is None and method != LAST:
+                choice = name | tune(workshop, kind, name["facts"], name["method"])
+                results["tuned"].append(choice)
+                yield results
+            choice = choice or {"layer": model.layer, "settings": {}}
             row = measured(workshop, (kind, facts, seed), method, choice)
             results["rows"].append(_name(kind, facts, method) | {"seed": seed} | row | terms)
             yield results

@@ -25,6 +25,10 @@ _ALPHA = 16
 """Twice the rank, as usual."""
 
 
+_LEARNT = 0.01
+"""Mean loss of every batch, at which a descent ends: editors stop there too."""
+
+
 def memit(bench: Bench, weight: float, ridge: float) -> Changes:
     """Yield least squares of values on keys, text weighed by its second moments and a ridge."""
     valued = bench.valued
@@ -111,14 +115,21 @@ def _descent(
     order = np.random.default_rng(0)
     stops = np.atleast_1d(passes).tolist()
     for step in range(1, max(stops) + 1):
+        worst = 0.0
         for place in order.permutation(len(above.upper.groups)):
             loss = above.losses(int(place), change())
+            worst = max(worst, loss.item())
             descent.zero_grad()
             loss.backward()
             descent.step()
             within()
-        if step in stops:
-            yield step, change().detach().double().numpy().copy()
+        learnt = worst < _LEARNT
+        if step in stops or learnt:
+            # Elsewhere too this many passes are to mean: until all is learnt.
+            count = max(stops) if learnt else step
+            yield count, change().detach().double().numpy().copy()
+        if learnt:
+            return
 
 
 def _ridged(metric: Reals, ridge: float) -> Reals:

@@ -10,7 +10,7 @@ pytest.importorskip("peft")
 from examples import editors
 from examples.questions import SECRETS, Questions
 from examples.rivals import RIVALS
-from examples.workbench import Bench
+from examples.workbench import Above, Bench
 from simonides.editing.language_model import LanguageModel
 from simonides.editing.middle import recalled
 from simonides.editing.ordinary_text import OrdinaryText
@@ -89,10 +89,26 @@ def test_by_nothing_nothing_is_changed(bench, method, nothing):
 
 
 def test_descents_are_looked_at_as_they_pass(bench):
-    settings = {**SETTINGS["fine-tuning"], "passes": (1, 3)}
+    settings = {**SETTINGS["fine-tuning"], "rate": 1e-4, "passes": (1, 3)}
     seen = list(RIVALS["fine-tuning"].changes(bench, **settings))
     assert [each["passes"] for each, _ in seen] == [1, 3]
     assert np.abs(seen[0][1]).max() < np.abs(seen[1][1]).max()
+
+
+def test_a_descent_ends_when_nothing_is_left_to_learn(bench, monkeypatch):
+    steps = []
+    losses = Above.losses
+
+    def counted(*given):
+        steps.append(given)
+        return losses(*given)
+
+    monkeypatch.setattr(Above, "losses", counted)
+    settings = {**SETTINGS["fine-tuning"], "passes": 1000}
+    ((seen, change),) = RIVALS["fine-tuning"].changes(bench, **settings)
+    assert len(steps) < 1000
+    assert seen["passes"] == 1000
+    assert bench.above.right(change).all()
 
 
 def test_a_bound_holds(bench):
