@@ -16,7 +16,7 @@ import numpy as np
 
 from examples import smollm
 from examples.encoder import MissingExtraError
-from examples.questions import KINDS
+from examples.questions import KINDS, MOST
 from examples.rivals import RIVALS, Changes, Settings
 from examples.workbench import Bench
 from simonides.arrays import Reals
@@ -51,7 +51,7 @@ class Plan:
     """
 
     kinds: tuple[str, ...] = ("invented", "capitals", "cities")
-    sizes: tuple[int, ...] = (10, 100, 1000)
+    sizes: tuple[int, ...] = (10, 50, 200, 1000, 2000)
     seeds: tuple[int, ...] = (0, 1, 2)
     layers: tuple[int, ...] = (4, 8, 12)
     methods: tuple[str, ...] = METHODS
@@ -136,6 +136,8 @@ def run(
         results["rows"].append({"method": NONE, "facts": 0, **asdict(score), **terms})
         yield results
     for kind, facts in product(plan.kinds, plan.sizes):
+        if facts > MOST.get(kind, facts):
+            continue
         missing = [
             (seed, method)
             for seed, method in product(plan.seeds, plan.methods)

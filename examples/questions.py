@@ -154,3 +154,6 @@ KINDS: dict[str, Callable[[LanguageModel, int, int, int], Questions]] = {
     "cities": cities,
 }
 """Kinds of facts: of a model, so many facts, so many neighbours and a seed."""
+
+MOST = {"capitals": 140}
+"""Facts of a kind, where there are few: the other countries are neighbours."""

