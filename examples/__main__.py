@@ -11,6 +11,7 @@ from typing import Any
 
 from examples import cities, editors, layers, model, published, tokens
 from examples.encoder import MissingExtraError, token_vectors
+from examples.questions import KINDS
 from examples.world import world
 
 
@@ -80,7 +81,7 @@ _EXAMPLES: dict[str, Callable[[Any], dict[str, Any]]] = {
 def _add_plan(parser: argparse.ArgumentParser) -> None:
     """Add what the comparison of editors is to measure, each with what it is by default."""
     group = parser.add_argument_group("editors")
-    group.add_argument("--kinds", nargs="+", choices=editors.KINDS, help="of facts")
+    group.add_argument("--kinds", nargs="+", choices=KINDS, help="of facts")
     for name, words in (
         ("sizes", "numbers of facts"), ("seeds", "of facts"), ("layers", "to choose from"),
     ):  # fmt: skip
@@ -97,12 +98,13 @@ def _add_plan(parser: argparse.ArgumentParser) -> None:
 
 def _plan(options: argparse.Namespace) -> editors.Plan:
     names = (each.name for each in fields(editors.Plan))
-    given = {name: getattr(options, name) for name in names}
-    return editors.Plan(**{
+    given = ((name, getattr(options, name)) for name in names)
+    terms: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value
-        for name, value in given.items()
+        for name, value in given
         if value is not None
-    })  # fmt: skip
+    }
+    return editors.Plan(**terms)
 
 
 def main() -> None:
