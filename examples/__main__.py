@@ -1,15 +1,17 @@
 """Run the examples of the guides and write what they found to ``docs/measured``.
 
 ``python -m examples`` runs all, ``python -m examples layers`` one; ``--jobs 2`` on two processes where
-instances are independent.
+instances are independent. ``python -m examples editors`` takes up where it was left.
 """
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
-from examples import cities, keys, layers, model, published, smollm, tokens, training
+from examples import cities, editors, keys, layers, model, published, smollm, tokens, training
 from examples.encoder import MissingExtraError, token_vectors
+from examples.questions import KINDS
 from examples.world import world
 from simonides.editing.language_model import LanguageModel
 
@@ -90,14 +92,49 @@ def _training(_jobs: int) -> dict[str, Any]:
     return measured
 
 
-_EXAMPLES = {
-    "layers": _layers,
-    "cities": _cities,
-    "tokens": _tokens,
-    "model": _model,
-    "keys": _keys,
-    "training": _training,
-}
+def _editors(plan: editors.Plan) -> dict[str, Any]:
+    """Compare editors of a language model (a day; each row is kept as it comes)."""
+    results = published.read()
+    for so_far in editors.measure(plan, results.get("editors", {})):
+        results["editors"] = so_far
+        published.keep(results)
+        _say({name: rows[-1] for name, rows in so_far.items() if rows})
+    return dict(results["editors"])
+
+
+_EXAMPLES: dict[str, Callable[[Any], dict[str, Any]]] = {
+    "layers": _layers, "cities": _cities, "tokens": _tokens, "model": _model, "keys": _keys,
+    "training": _training, "editors": _editors,
+}  # fmt: skip
+
+
+def _add_plan(parser: argparse.ArgumentParser) -> None:
+    """Add what the comparison of editors is to measure, each with what it is by default."""
+    group = parser.add_argument_group("editors")
+    group.add_argument("--kinds", nargs="+", choices=KINDS, help="of facts")
+    for name, words in (
+        ("sizes", "numbers of facts"), ("seeds", "of facts"), ("layers", "to choose from"),
+    ):  # fmt: skip
+        group.add_argument(f"--{name}", nargs="+", type=int, metavar="N", help=words)
+    group.add_argument("--methods", nargs="+", choices=editors.METHODS)
+    for name, words in (
+        ("tuned-on", "facts to tune on, at most"),
+        ("candidates", "settings of a method to try"),
+        ("neighbours", "prompts about others"),
+        ("characters", "of held-out text"),
+    ):
+        group.add_argument(f"--{name}", type=int, metavar="N", help=words)
+
+
+def _plan(options: argparse.Namespace) -> editors.Plan:
+    names = (each.name for each in fields(editors.Plan))
+    given = ((name, getattr(options, name)) for name in names)
+    terms: dict[str, Any] = {
+        name: tuple(value) if isinstance(value, list) else value
+        for name, value in given
+        if value is not None
+    }
+    return editors.Plan(**terms)
 
 
 def main() -> None:
@@ -107,6 +144,7 @@ def main() -> None:
         "names", nargs="*", metavar="NAME", help=f"of {', '.join(_EXAMPLES)}; or all"
     )
     parser.add_argument("--jobs", type=int, default=1, help="processes for independent instances")
+    _add_plan(parser)
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in _EXAMPLES]
     if unknown:
@@ -115,7 +153,7 @@ def main() -> None:
     for name in options.names or _EXAMPLES:
         print(f"{name}: {(_EXAMPLES[name].__doc__ or '').splitlines()[0]}", flush=True)
         try:
-            results[name] = _EXAMPLES[name](options.jobs)
+            results[name] = _EXAMPLES[name](_plan(options) if name == "editors" else options.jobs)
         except MissingExtraError as missing:
             parser.error(str(missing))
         published.write(results)

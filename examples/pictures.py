@@ -209,6 +209,35 @@ def training(cells: list[dict[str, Any]]) -> Figure:
         return figure
 
 
+_EDITORS = (*SERIES, *SERIES, *SERIES)
+"""Colours come again: marks tell methods apart."""
+
+
+def editors(means: list[dict[str, Any]]) -> Figure:
+    """Draw what is understood, and what becomes of other text, against the number of facts."""
+    with house_style():
+        figure, (understood, text) = canvas(2, width=4.4, height=3.5)
+        methods = list(dict.fromkeys(mean["method"] for mean in means if mean["facts"]))
+        marks = "os^DvPX*<"
+        for style, mark, method in zip(_EDITORS, marks, methods, strict=False):
+            chosen = [mean for mean in means if mean["method"] == method]
+            facts = [mean["facts"] for mean in chosen]
+            for axes, share in ((understood, "paraphrase"), (text, "perplexity")):
+                heights = [mean[share] for mean in chosen]
+                axes.plot(facts, heights, label=method, marker=mark, markersize=5, **style)
+        before = next(mean["perplexity"] for mean in means if not mean["facts"])
+        reference_line(text, before, "before", at_left=True)
+        for axes in (understood, text):
+            axes.set(xscale="log", xlabel="facts")
+        understood.set(
+            title="Understood in other words", ylabel="share of wordings", ylim=(-0.02, 1.05)
+        )
+        limits = (0.8 * before, _RUIN * before)
+        text.set(title="Other text", ylabel="perplexity", yscale="log", ylim=limits)
+        text.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), fontsize=7.5)
+        return figure
+
+
 def shapes(rows: list[dict[str, Any]]) -> list[str]:
     """Return the shapes, but for those that are another's the other way round and hold as many."""
     names: dict[float, str] = {}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from examples import keys, pictures, training
+from examples import editors, keys, pictures, training
 from simonides.estimate import Estimate
 from simonides.figures.style import save
 
@@ -198,10 +198,61 @@ def _share(cell: dict[str, Any]) -> str:
     return f"{cell['efficiency']:.1%}" + ("" if error is None else f" ± {error:.1%}")
 
 
+def _editors(results: dict[str, Any]) -> None:
+    headings = (
+        "facts", "seeds", "method", "layer", "repetition", "paraphrase", "neighbourhood", "perplexity",
+        "next token right", "proved", "processor seconds",
+    )  # fmt: skip
+    parts = [
+        f"{_terms(terms)}\n\n{_lines(headings, _edited(means))}"
+        for terms, means in editors.tables(results["rows"])
+    ]
+    (FOLDER / "editors.md").write_text("\n".join(parts))
+    save(pictures.editors(editors.tables(results["rows"])[-1][1]), FOLDER / "editors.svg")
+
+
+def _terms(terms: dict[str, Any]) -> str:
+    """Return what a table was measured under, in words."""
+    tried = (
+        "all settings" if terms["candidates"] is None else f"settings tried: {terms['candidates']}"
+    )
+    layers = ", ".join(map(str, terms["layers"]))
+    return (
+        f"Facts: {terms['kind']}. Layers to choose from: {layers}. Tuned on up to {terms['tuned_on']} "
+        f"other facts, {tried}. {terms['neighbours']} neighbours, {terms['tokens']:,} tokens of held-out "
+        "text."
+    )
+
+
+def _edited(means: list[dict[str, Any]]) -> list[list[str]]:
+    return [
+        [
+            f"{mean['facts']:,}" if mean["facts"] else "",
+            f"{mean['seeds']}" if mean["facts"] else "",
+            mean["method"],
+            mean["layers"],
+            *(
+                f"{mean[share]:.0%}" if mean["facts"] else ""
+                for share in ("repetition", "paraphrase", "neighbourhood")
+            ),
+            f"{mean['perplexity']:.2f}"
+            if mean["perplexity"] < 1e4
+            else f"{mean['perplexity']:.0e}",
+            f"{mean['next_token']:.1%}",
+            f"{mean['proved']:.0%}" if mean["proved"] else "",
+            f"{mean['seconds']:.0f}" if mean["facts"] else "",
+        ]
+        for mean in means
+    ]
+
+
 def _table(name: str, headings: tuple[str, ...], rows: list[list[str]]) -> None:
+    (FOLDER / f"{name}.md").write_text(_lines(headings, rows))
+
+
+def _lines(headings: tuple[str, ...], rows: list[list[str]]) -> str:
     lines = [headings, ["---"] * len(headings), *rows]
-    text = "".join("| " + " | ".join(line) + " |\n" for line in lines)
-    (FOLDER / f"{name}.md").write_text(text)
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
 
 _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
@@ -211,4 +262,5 @@ _PUBLISH: dict[str, Callable[[dict[str, Any]], None]] = {
     "model": _model,
     "keys": _keys,
     "training": _training,
+    "editors": _editors,
 }

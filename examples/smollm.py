@@ -77,14 +77,20 @@ def file() -> Path:
 
 
 def invented(model: LanguageModel, facts: int, seed: int = 0) -> list[tuple[str, str]]:
-    """Return invented names, each with a word at random as its secret word."""
+    """Return invented names in a prompt, each with a word at random as its secret word."""
+    return [
+        (f"The secret word of {name} is", word) for name, word in secret_words(model, facts, seed)
+    ]
+
+
+def secret_words(model: LanguageModel, facts: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Return invented names, each with a word at random."""
     rng = np.random.default_rng(seed)
     tokens = [model.tokenizer.decode([k]) for k in range(model.network.config.vocab_size)]
     words = [word for word in tokens if word[:1] == " " and word[1:].isalpha() and word.isascii()]
     answers = rng.permutation(words)[:facts]
     return [
-        (f"The secret word of {name} is", str(word).strip())
-        for name, word in zip(_names(facts, rng), answers, strict=True)
+        (name, str(word).strip()) for name, word in zip(_names(facts, rng), answers, strict=True)
     ]
 
 
