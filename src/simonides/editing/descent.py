@@ -26,7 +26,7 @@ _PASSES = 8
 """Over all wordings: of three hundred three passes left some unrecalled, and eight none."""
 
 _RATE = 0.05
-"""Of the mean size of the change's coordinates, at first; with three times as much fewer others were recalled."""
+"""Of the mean size of the change's coordinates; with three times as much fewer others were recalled."""
 
 _MEMORIES = (0.9, 0.99)
 """Of slopes and their squares: passes are few, and each has few steps."""

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from simonides.arrays import Reals
 
 _RIDGE = 1e-2
-"""Over the mean square of weighed keys: from a tenth to thirty times as much, recall differs by per cents."""
+"""Over the mean square of weighed keys: a tenth or thirty times as much changes recall by per cents."""
 
 
 def spread(keys: Reals, values: Reals, metric: Reals, ridge: float = _RIDGE) -> Reals:
